@@ -108,3 +108,72 @@ func TestResponse_showsTheRecord(t *testing.T) {
 		}
 	})
 }
+
+// A creation is kept with the members that the document does not name. Each member that is the URL of a file is kept in
+// the form in which it is fetched, and refused by its name if it has no such form. Package weburl holds the form.
+func TestCreations_areKept(t *testing.T) {
+	inMemory(t, func(s *setup) {
+		found := 0
+		for _, kind := range s.kinds() {
+			body := s.document().Paths.Value(kind.create).Post.RequestBody.Value.Content["application/json"].Schema.Value
+			for name := range body.Properties {
+				if !strings.HasSuffix(name, "_url") {
+					continue
+				}
+				found++
+				const unknown = `"options":{"b":1,"a":[true,null]},"seed":12345678901234567890`
+				begin := strings.TrimSuffix(kind.body, "}") + `,` + unknown + `,"` + name + `":"`
+				created := s.record(http.MethodPost, kind.create, begin+`https://MEDIA.example:443/a b"}`, nil)
+				subject, err := s.store.Subject(t.Context(), created.id())
+				s.check(err)
+				for _, want := range []string{unknown, `"` + name + `":"https://media.example/a%20b"`} {
+					if !strings.Contains(string(subject.Request), want) {
+						t.Errorf("%s keeps %s, want %s", kind.create, subject.Request, want)
+					}
+				}
+				if status, answer := s.do(http.MethodPost, kind.create, begin+`https://canary@127.1/"}`, nil); status != http.StatusBadRequest ||
+					!strings.Contains(answer, `"pointer":"/`+name+`"`) || strings.Contains(answer, "canary") {
+					t.Errorf("%s: %s: %d %s", kind.create, name, status, answer)
+				}
+			}
+		}
+		if found < 4 {
+			t.Errorf("the document has %d such members", found)
+		}
+	})
+}
+
+// Whatever operation of the document refers to a deleted record, or to a video of a deleted avatar, responds with 404,
+// and no list has the record. Its deletion can be repeated for a day.
+func TestDelete_isIdempotent(t *testing.T) {
+	inMemory(t, func(s *setup) {
+		operations := s.operations()
+		avatar, video, lipsync := operations["POST /v1/avatars/delete_avatar"], operations["POST /v1/avatars/delete_video"], operations["POST /v1/lipsync/delete_lipsync"]
+		unknown := lipsync
+		unknown.body = video.body
+		s.wantStatus(unknown, http.StatusNotFound, "")
+		for _, kind := range []studio.Kind{studio.Avatar, studio.Lipsync} { // and the videos of the avatars
+			page, err := s.studio.List(s.t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: kind}, "", 100)
+			s.check(err)
+			for _, subject := range page.Subjects {
+				s.check(s.studio.Delete(s.t.Context(), s.user.ID, kind, subject.ID))
+			}
+		}
+		for _, c := range operations {
+			switch {
+			case c.reach == single && c.status != http.StatusNoContent:
+				s.wantStatus(c, http.StatusNotFound, "")
+			case c.reach == lists && c.method == http.MethodGet && c.path != "/v1/events":
+				s.wantStatus(c, http.StatusOK, `{"data":[]`)
+			}
+		}
+		for later, again := range map[time.Duration]int{24*time.Hour - time.Second: http.StatusNoContent, 24 * time.Hour: http.StatusNotFound} {
+			s.clock.Add(later)
+			s.token = s.login(s.user.Email).Access
+			for _, deletion := range []operation{avatar, video, lipsync} {
+				s.wantStatus(deletion, again, "")
+			}
+			s.clock.Add(-later)
+		}
+	})
+}

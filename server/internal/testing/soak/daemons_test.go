@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
@@ -139,4 +141,96 @@ func commits(t *testing.T, cluster *studiotest.Cluster) (n int) {
 	defer func() { check(t, db.Close()) }()
 	check(t, db.QueryRowContext(t.Context(), "SELECT sum(xact_commit) FROM pg_stat_database").Scan(&n))
 	return n
+}
+
+// A daemon serves while the database is migrated to the next version. Another one serves the same clients. The first is
+// restarted and then stopped. No request fails, and no event is duplicated. Package store tests who migrates.
+func TestRollingUpdate_toNextVersion(t *testing.T) {
+	t.Parallel()
+	d := deploy(t, studiotest.NewPostgres(t))
+	first := d.start()
+	const origins, some = 20, 100
+	r := receive(d, origins, nil)
+	var created atomic.Int64
+	stop := d.createAvatars(4, r.urls, func(_ time.Time, avatar *gen.Avatar, err error) bool {
+		if err == nil {
+			created.Add(1)
+			_, err = d.client.GetAvatar(t.Context(), avatar.AvatarID)
+			time.Sleep(20 * time.Millisecond)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		return err == nil
+	})
+	defer stop()
+	r.waitAccepted(some)
+
+	migration, err := studiotest.OpenSQL(t, d.dsn).BeginTx(t.Context(), nil)
+	check(t, err)
+	for _, statement := range []string{
+		`ALTER TABLE subjects ADD COLUMN next TEXT NOT NULL DEFAULT 'new'`,
+		`UPDATE compatibility SET oldest = version, version = 9999`,
+		`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, TRUE)`,
+	} {
+		_, err = migration.ExecContext(t.Context(), statement)
+		check(t, err)
+	}
+	check(t, migration.Commit())
+	second := d.start()
+	for _, restart := range []bool{true, false} {
+		d.connect(first, second)
+		check(t, first.AwaitLog(evenLanes))
+		check(t, second.AwaitLog(evenLanes))
+		_, accepted, _ := r.count()
+		firstLogs, secondLogs := len(first.Log()), len(second.Log())
+		r.waitAccepted(accepted + some)
+		check(t, first.AwaitLogAfter(firstLogs, "delivery attempted"))
+		check(t, second.AwaitLogAfter(secondLogs, "delivery attempted"))
+		d.connect(second)
+		secondLogs = len(second.Log())
+		check(t, first.Stop()) // it may have logged errors and retries caused by the locks of the migration
+		check(t, second.AwaitLogAfter(secondLogs, "lanes=256"))
+		if restart {
+			first = d.start()
+		}
+	}
+	_, accepted, _ := r.count()
+	r.waitAccepted(accepted + some)
+	stop()
+	all := 3 * int(created.Load())
+	r.waitAccepted(all)
+	check(t, second.Stop())
+	if strings.Contains(second.Log(), "level=ERROR") {
+		t.Error("the second daemon logged an error")
+	}
+	r.wantAllDelivered(d, all, 0)
+}
+
+// With 20,000 due events, the first delivery is prompt and the memory of the daemon is bounded.
+func TestBacklog_startsAtOnceWithLittleMemory(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, d *deployment) {
+		d.skipShortOnPostgres(t, "it writes 20,000 events")
+		r := receive(d, 100, nil)
+		const maxMemory = 200 << 20
+		all, some := 20_000**scale, 1000**scale
+		d.seed(all/len(r.urls), 1, r.urls...)
+		p := d.start()
+		began := time.Now()
+		r.waitAccepted(1)
+		first := time.Since(began)
+		r.waitAccepted(some)
+		_, peak := p.Memory()
+		check(t, p.Stop())
+		t.Logf("of %d events, the first was delivered after %v and %d within %v, with %d MiB of memory", all, first, some, time.Since(began), peak>>20)
+		if first > promptly {
+			t.Errorf("the first delivery is after %v", first)
+		}
+		if peak > maxMemory {
+			t.Errorf("the peak memory of the daemon is %d bytes, want at most %d", peak, maxMemory)
+		}
+		if _, _, duplicates := r.count(); duplicates > 0 {
+			t.Errorf("%d events are duplicated", duplicates)
+		}
+	})
 }
