@@ -14,7 +14,6 @@ import (
 	"testing/iotest"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
@@ -140,8 +139,8 @@ type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// isUnavailable checks that files cannot be read, written or erased, within a time unless it is 0.
-func (b *fixture) isUnavailable(limit time.Duration) {
+// isUnavailable checks that files cannot be read, written or erased.
+func (b *fixture) isUnavailable() {
 	b.t.Helper()
 	for name, do := range map[string]func() error{
 		"a read": func() error {
@@ -151,12 +150,8 @@ func (b *fixture) isUnavailable(limit time.Duration) {
 		"a write":    func() error { return b.Write(b.t.Context(), key, strings.NewReader("other")) },
 		"an erasure": func() error { return b.Erase(b.t.Context(), key) },
 	} {
-		began := time.Now()
 		if err := do(); !errors.Is(err, studio.ErrUnavailable) || errors.Is(err, studio.ErrNotFound) {
 			b.t.Errorf("%s: %v", name, err)
-		}
-		if took := time.Since(began); limit > 0 && took > limit {
-			b.t.Errorf("%s takes %v", name, took)
 		}
 	}
 }
@@ -168,7 +163,7 @@ func TestS3_outageIsUnavailable(t *testing.T) {
 	other, store := setupS3(t)
 	other.write(key, "0123456789")
 	store.Down.Store(true)
-	other.isUnavailable(0)
+	other.isUnavailable()
 	if err := other.Sweep(t.Context(), time.Hour, func(context.Context, string) (bool, error) { return false, nil }); err == nil {
 		t.Error("a sweep succeeds")
 	}
@@ -180,7 +175,7 @@ func TestS3_outageIsUnavailable(t *testing.T) {
 	missing, err := media.Open(t.Context(), media.Config{Bucket: strings.Replace(store.URL, "s3://studio", "s3://missing", 1), Key: []byte("key")})
 	check(t, err)
 	other.Store = missing
-	other.isUnavailable(0)
+	other.isUnavailable()
 
 	silent, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	check(t, err)
@@ -193,7 +188,7 @@ func TestS3_outageIsUnavailable(t *testing.T) {
 	other.Store, err = media.Open(t.Context(), media.Config{Bucket: address.String(), Key: []byte("key")})
 	check(t, err)
 	other.SetStallTimeout(100 * time.Millisecond)
-	other.isUnavailable(harness.Timeout)
+	other.isUnavailable() // and the test ends
 }
 
 func TestS3_Sweep_erasesOldUnneededFiles(t *testing.T) {
