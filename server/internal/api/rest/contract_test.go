@@ -177,7 +177,7 @@ func TestOperations_followTheDocument(t *testing.T) {
 			if c.reach != follows { // which does not end: see events_test.go
 				s.wantStatus(c, c.status, map[string]string{
 					"POST /users/login":               `"access_token":"`,
-					"GET /projects/v2":                `"project_type":"PERSONALIZED","status":"processing"`,
+					"GET /projects/v2":                `"project_type":"PERSONALIZED",`,
 					"POST /v1/projects/update":        `"tags":{"colors":["#2D7FF9"],"names":["onboarding"]}`,
 					"POST /v1/media":                  `"content_type":"image/png","expires_at":"` + s.clock.Now().Add(7*24*time.Hour).Format(time.RFC3339),
 					"GET /v1/voices":                  `{"gender":"male","language":"en-GB","name":"English (Great Britain)","voice_id":"en-gb"},`,
