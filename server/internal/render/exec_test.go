@@ -387,9 +387,11 @@ func TestExec_hidesEnvironmentAndCleansLog(t *testing.T) {
 	}
 }
 
-func TestExec_cancelKillsProcesses(t *testing.T) {
+// A process that the program leaves running is killed, and does not delay Render.
+func TestExec_killsProcesses(t *testing.T) {
 	t.Parallel()
 	testCancel(t)
+	testLeftover(t)
 }
 
 func testCancel(t *testing.T) {
@@ -411,12 +413,6 @@ func testCancel(t *testing.T) {
 	}
 	s.waitExit(child)
 	s.noWorkDirs()
-}
-
-// A process that the program leaves running is killed, and does not delay Render.
-func TestExec_killsLeftoverProcesses(t *testing.T) {
-	t.Parallel()
-	testLeftover(t)
 }
 
 func testLeftover(t *testing.T) {

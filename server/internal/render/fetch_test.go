@@ -2,6 +2,7 @@ package render_test
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,32 +25,16 @@ import (
 func TestInputs_Fetch_acceptsOnlyMedia(t *testing.T) {
 	t.Parallel()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "video/mp4")
-		switch r.URL.Path {
-		case "/video":
-			_, _ = io.WriteString(w, "video")
-		case "/html":
-			w.Header().Set("Content-Type", "text/html")
-			_, _ = io.WriteString(w, "video")
-		case "/playlist":
-			w.Header().Set("Content-Type", "audio/mpegurl")
-			_, _ = io.WriteString(w, "video")
-		case "/declared":
-			w.Header().Set("Content-Length", "314572801")
-		case "/large":
-			for block := bytes.Repeat([]byte("a"), 1<<20); ; {
-				if _, err := w.Write(block); err != nil {
-					return
-				}
-			}
-		case "/half":
-			w.Header().Set("Content-Length", "100")
-			_, _ = io.WriteString(w, "video")
-		case "/busy":
-			w.WriteHeader(http.StatusServiceUnavailable)
-		case "/empty":
-		default:
-			w.WriteHeader(http.StatusNotFound)
+		query := r.URL.Query()
+		w.Header().Set("Content-Type", cmp.Or(query.Get("type"), "video/mp4"))
+		if query.Has("length") {
+			w.Header().Set("Content-Length", query.Get("length"))
+		}
+		status, _ := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/"))
+		w.WriteHeader(cmp.Or(status, http.StatusNotFound))
+		_, err := io.WriteString(w, query.Get("body"))
+		for block := bytes.Repeat([]byte("a"), 1<<20); err == nil && query.Has("endless"); {
+			_, err = w.Write(block)
 		}
 	}))
 	t.Cleanup(web.Close)
@@ -78,26 +64,26 @@ func TestInputs_Fetch_acceptsOnlyMedia(t *testing.T) {
 		reason  string // "" when the file is fetched
 		retry   bool
 	}{
-		{subject, web.URL + "/video", "", false},
+		{subject, web.URL + "/200?body=video", "", false},
 		{subject, own, "", false},
 		{foreign, own + "?signed", "", false},
 		{elsewhere, own + "?signed", "", false},
 		{elsewhere, own, "could not be fetched: its host answers 404.", false}, // or a key for a workspace had the files of all
 		{foreign, own, "could not be fetched: its host answers 404.", false},   // requested like any other URL
 		{subject, web.URL + "/media/results/none?signed", "does not exist any more.", false},
-		{subject, web.URL + "/html", "is no video, picture or sound: its host says so by its Content-Type.", false},
-		{subject, web.URL + "/playlist", "is no video, picture or sound: its host says so by its Content-Type.", false},
-		{subject, web.URL + "/declared", "is larger than 300 MB.", false},
-		{subject, web.URL + "/large", "is larger than 300 MB.", false},
-		{subject, web.URL + "/half", "could not be fetched whole.", true},
-		{subject, web.URL + "/busy", "could not be fetched: its host answers 503.", true},
-		{subject, web.URL + "/empty", "is empty.", false},
-		{subject, web.URL + "/none", "could not be fetched: its host answers 404.", false},
+		{subject, web.URL + "/200?type=text/html&body=video", "is no video, picture or sound: its host says so by its Content-Type.", false},
+		{subject, web.URL + "/200?type=audio/mpegurl&body=video", "is no video, picture or sound: its host says so by its Content-Type.", false},
+		{subject, web.URL + "/200?length=314572801", "is larger than 300 MB.", false},
+		{subject, web.URL + "/200?endless", "is larger than 300 MB.", false},
+		{subject, web.URL + "/200?length=100&body=video", "could not be fetched whole.", true},
+		{subject, web.URL + "/503", "could not be fetched: its host answers 503.", true},
+		{subject, web.URL + "/200", "is empty.", false},
+		{subject, web.URL + "/404", "could not be fetched: its host answers 404.", false},
 		{subject, "http://10.0.0.1/video", "must have a host that is a public address.", false},
 		{subject, "file:///etc/passwd", "must be an absolute http or https URL.", false},
 	} {
 		path := filepath.Join(t.TempDir(), "input")
-		if strings.HasSuffix(test.url, "/large") {
+		if strings.HasSuffix(test.url, "?endless") {
 			path = os.DevNull
 		}
 		file, err := os.Create(path)
