@@ -139,18 +139,19 @@ axe: ## Update axe-core, which audits pages in tests, from npm (10 seconds)
 pictures: ## Take the pictures in README.md (2 minutes; needs chromium, ffmpeg and espeak-ng)
 	go test -count=1 -run '^(TestConsole_makesVideos|TestDocs_tryOperations)$$' ./server/cmd/studiod -readme '$(CURDIR)/.readme'
 
+GO_TEST := go test -timeout 20m -shuffle=on
+
 # One more test program than there are CPUs runs at a time, with several tests each, because many tests wait for processes
 # and timers.
-GO_TEST := go test -timeout 20m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -shuffle=on
-
 .PHONY: test
 test: ## Run the tests, some of them shortened (4 minutes; the first time, 3 more to compile)
 	@sed -n 's/^test:.*## //p' $(MAKEFILE_LIST)
-	$(GO_TEST) -parallel 8 -short ./...
+	$(GO_TEST) -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -parallel 8 -short ./...
 
 # Packages without concurrent code, and packages that test other processes, which are built without the race detector.
-UNRACED := ./api ./api/tools/generate ./api/tools/gobuild ./api/tools/harness \
-	$(addprefix ./api/runtime/,commandline standardwebhooks style weburl) ./server/docs ./server/cmd/studio-render/... \
+# The one with the longest tests is the first.
+UNRACED := ./server/cmd/studio-render/... ./server/docs ./api ./api/tools/generate ./api/tools/gobuild ./api/tools/harness \
+	$(addprefix ./api/runtime/,commandline standardwebhooks style weburl) \
 	$(addprefix ./server/internal/,api/passwords api/realip pathtemplate render/protocol render/simulate \
 		telemetry/tracing telemetry/tracing/otlp testing/soak web/asset web/console web/guide web/share)
 # They measure memory, which the race detector needs too, or a daemon.
@@ -169,16 +170,18 @@ test-race: ## Run all tests in full, with the race detector for packages with co
 	$(FULL_TEST) -run '$(UNRACED_TESTS)' ./client ./client/clienttest ./client/webhook ./server $(MIXED)
 
 # They do not vet the packages, which lint does. Programs that tests build are built as without the race detector.
-FULL_TEST := $(GO_TEST) -parallel 4 -vet=off
+# The three run five test programs at a time, which use two CPUs fully, and no test starves.
+FULL_TEST := $(GO_TEST) -p 2 -parallel 4 -vet=off
 RACED_TEST := $(if $(RACE),CGO_ENABLED=1 $(FULL_TEST) -exec 'env CGO_ENABLED=0' $(RACE),$(FULL_TEST))
 .PHONY: test-raced test-unraced test-mixed
 test-raced:
-	@others=$$(go list $(UNRACED) $(MIXED)) && $(RACED_TEST) -skip '$(UNRACED_TESTS)' $$(go list ./... | grep -vxF "$$others")
+	@others=$$(go list $(UNRACED) $(MIXED)) && \
+	$(RACED_TEST) -skip '$(UNRACED_TESTS)' $$(go list ./server/internal/store ./server/internal/deliver ./... | grep -vxF "$$others")
 test-unraced:
 	$(FULL_TEST) $(UNRACED)
 test-mixed:
-	$(RACED_TEST) -run '$(MIXED_RACED)' $(MIXED)
-	$(FULL_TEST) -skip '$(MIXED_RACED)|$(UNRACED_TESTS)' $(MIXED)
+	$(RACED_TEST) -p 1 -run '$(MIXED_RACED)' $(MIXED)
+	$(FULL_TEST) -p 1 -skip '$(MIXED_RACED)|$(UNRACED_TESTS)' $(MIXED)
 
 # Factor of the faults, the load and the history of soak, relative to the tests.
 SOAK := 10
