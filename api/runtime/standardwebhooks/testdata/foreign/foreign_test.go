@@ -1,19 +1,16 @@
 // Package foreign_test compares api/runtime/standardwebhooks with other implementations of Standard Webhooks. It is
-// a separate module, so that they are not in the go.mod of the main module. "go test -update" writes their
-// signatures to ../vectors.json.
+// a separate module, so that they are not in the go.mod of the main module.
 package foreign_test
 
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"maps"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -25,8 +22,6 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/standardwebhooks"
 )
-
-var update = flag.Bool("update", false, "write ../vectors.json")
 
 // vector is a notification with the signatures of each library.
 type vector struct {
@@ -41,41 +36,7 @@ type vector struct {
 
 func (v vector) body() []byte { return bytes.Repeat(v.Body, v.Times) }
 
-const (
-	published = `{"event_type":"avatar_event","data":{"avatar_id":"01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10","status":"published"}}`
-	shortest  = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
-	longest   = "whsec_+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+w=="
-	padded    = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGA=="
-)
-
-func vectors() []vector {
-	everyByte := make([]byte, 256)
-	for i := range everyByte {
-		everyByte[i] = byte(i)
-	}
-	one := func(name, secret, id string, timestamp int64, body string) vector {
-		return vector{name, []string{secret}, id, timestamp, []byte(body), 1, nil}
-	}
-	const id, at = "01936f3e-7c00-7a3b-8c44-2f6f1f0a9d11", 1765272000
-	return []vector{
-		one("ASCII", shortest, id, at, published),
-		one("empty body", shortest, id, at, ""),
-		one("UTF-8", shortest, id, at, `{"event_type":"avatar_event","data":{"avatar_id":"Ärger – 名前 – 😀 – e\u0301","status":"published"}}`),
-		one("control characters", shortest, id, at, "\x00\x01\x1b\x7f\r\n\t\"\\\u2028\ufeff\ufffd."),
-		one("every byte", shortest, id, at, string(everyByte)),
-		{"64 KiB", []string{shortest}, id, at, []byte("0123456789abcdef"), 4096, nil},
-		one("longest secret", longest, id, at, published),
-		one("padded secret", padded, id, at, published),
-		one("secret without prefix", strings.TrimPrefix(padded, "whsec_"), id, at, published),
-		{"rotation", []string{shortest, longest}, id, at, []byte(published), 1, nil},
-		{"two rotations", []string{padded, shortest, longest}, id, at, []byte(published), 1, nil},
-		one("odd id", shortest, "!\"#$%&'()*+,-/:;<=>?@[\\]^_`{|}~0v1,", at, published),
-		one("UTF-8 id", shortest, "Ärger-名前-😀", at, published),
-		one("long id", shortest, strings.Repeat("0123456789abcdef", 64), at, published),
-		one("year 2000", shortest, id, 946684800, published),
-		one("timestamp beyond 32 bits", shortest, id, 1<<32, published),
-	}
-}
+const published = `{"event_type":"avatar_event","data":{"avatar_id":"01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10","status":"published"}}`
 
 // sign returns the signatures of a library, with the first secret of each vector.
 type sign func(*testing.T, []vector) []string
@@ -150,22 +111,10 @@ func signInNode(t *testing.T, all []vector) (signatures []string) {
 
 // The libraries sign as the vectors say. The tests of api/runtime/standardwebhooks use the same vectors.
 func TestSign_equalsOtherLibraries(t *testing.T) {
-	const path = "../vectors.json"
-	content, err := os.ReadFile(path)
+	content, err := os.ReadFile("../vectors.json")
 	check(t, err)
-	var committed []vector
-	check(t, json.Unmarshal(content, &committed))
-	all := vectors()
-	if len(all) != len(committed) && !*update {
-		t.Fatalf("%s has %d vectors, want %d: run go test -update", path, len(committed), len(all))
-	}
-	for i := range all {
-		all[i].Signatures = map[string]string{}
-		if !*update {
-			all[i].Signatures = maps.Clone(committed[i].Signatures)
-		}
-	}
-	var each []vector // by secret
+	var all, each []vector // of a notification, and of each of its secrets
+	check(t, json.Unmarshal(content, &all))
 	for _, v := range all {
 		for _, secret := range v.Secrets {
 			v.Secrets = []string{secret}
@@ -177,21 +126,14 @@ func TestSign_equalsOtherLibraries(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			signatures := library(t, each)
-			for i, v := range all {
+			for _, v := range all {
 				own := strings.Join(signatures[:len(v.Secrets)], " ")
-				if signatures = signatures[len(v.Secrets):]; utf8.Valid(v.Body) || !strings.HasPrefix(name, "npm") {
-					all[i].Signatures[name] = own
+				signatures = signatures[len(v.Secrets):]
+				if comparable := utf8.Valid(v.Body) || !strings.HasPrefix(name, "npm"); comparable && own != v.Signatures[name] {
+					t.Errorf("%s: signed as %s, want %s", v.Name, own, v.Signatures[name])
 				}
 			}
 		})
-	}
-	if *update {
-		if content, err = json.MarshalIndent(all, "", "  "); err != nil {
-			t.Fatal(err)
-		}
-		check(t, os.WriteFile(path, append(content, '\n'), 0o600))
-	} else if !reflect.DeepEqual(all, committed) {
-		t.Errorf("%s does not contain the signatures of the libraries: run go test -update", path)
 	}
 }
 
