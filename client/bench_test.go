@@ -32,15 +32,9 @@ func (c canned) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(c.body)
 }
 
-// raceEnabled is true under the race detector, where sync.Pool drops items at random.
-var raceEnabled bool
-
 // A creation allocates little more than http.Client and encoding/json do for the same request and response.
 func TestAllocations_areCloseToPlainHTTP(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts for the process
 	const most = 15
-	if raceEnabled {
-		t.Skip("the race detector adds allocations; make test runs this without it too")
-	}
 	body, err := json.Marshal(gen.Avatar{AvatarID: avatarID, Status: gen.AvatarStatusPublished, Title: new("Ada"), CreatedAt: &moment})
 	check(t, err)
 	server := httptest.NewServer(canned{http.Header{"Content-Type": {"application/json"}}, body})

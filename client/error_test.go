@@ -63,38 +63,35 @@ func TestError_describesResponse(t *testing.T) {
 		"204":            {204, "", ``, client.ErrDecode, at + "204 No Content: the body is not the documented JSON"},
 		"over the limit": {200, json, `{"canary":"` + strings.Repeat("x", 1000) + `"}`, client.ErrDecode, at + "200 OK: the body is too large (" + json + ")"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newService()
-			s.before = func(w http.ResponseWriter, _ *http.Request) bool {
-				w.Header()["Content-Type"] = []string{test.contentType}
-				w.Header().Set("Location", "/elsewhere?canary")
-				w.WriteHeader(test.status)
-				_, _ = w.Write([]byte(test.body))
-				return true
+		s := newService()
+		s.before = func(w http.ResponseWriter, _ *http.Request) bool {
+			w.Header()["Content-Type"] = []string{test.contentType}
+			w.Header().Set("Location", "/elsewhere?canary")
+			w.WriteHeader(test.status)
+			_, _ = w.Write([]byte(test.body))
+			return true
+		}
+		c := s.direct(t, static, once, func(c *client.Config) { c.MaxResponseBytes = 1000 })
+		_, err := c.GetAvatar(t.Context(), "canary")
+		answer, ok := errors.AsType[*client.Error](err)
+		if !ok {
+			t.Fatalf("%s: error %v", name, err)
+		}
+		if err.Error() != test.text {
+			t.Errorf("%s: text %q\nwant %q", name, err, test.text)
+		}
+		for _, class := range classes {
+			if errors.Is(err, class) != (class == test.class) {
+				t.Errorf("%s: class %v: %t", name, class, errors.Is(err, class))
 			}
-			c := s.direct(t, static, once, func(c *client.Config) { c.MaxResponseBytes = 1000 })
-			_, err := c.GetAvatar(t.Context(), "canary")
-			answer, ok := errors.AsType[*client.Error](err)
-			if !ok {
-				t.Fatalf("error %v", err)
-			}
-			if err.Error() != test.text {
-				t.Errorf("text %q\nwant %q", err, test.text)
-			}
-			for _, class := range classes {
-				if errors.Is(err, class) != (class == test.class) {
-					t.Errorf("class %v: %t", class, errors.Is(err, class))
-				}
-			}
-			if answer.StatusCode != test.status || answer.ContentType != test.contentType || answer.Attempts != 1 {
-				t.Errorf("status %d, content type %q, %d attempts", answer.StatusCode, answer.ContentType, answer.Attempts)
-			}
-			if strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, answer), "canary") {
-				t.Errorf("%#v", answer)
-			}
-			wantCount(t, s, details, 1)
-		})
+		}
+		if answer.StatusCode != test.status || answer.ContentType != test.contentType || answer.Attempts != 1 {
+			t.Errorf("%s: status %d, content type %q, %d attempts", name, answer.StatusCode, answer.ContentType, answer.Attempts)
+		}
+		if strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, answer), "canary") {
+			t.Errorf("%s: %#v", name, answer)
+		}
+		wantCount(t, s, details, 1)
 	}
 }
 
@@ -178,36 +175,33 @@ func TestError_withoutAResponse(t *testing.T) {
 		"late for the end":         {busy, static, ended, wait, []error{context.DeadlineExceeded, client.ErrServer}, `client: waiting for the end: context deadline exceeded: client: GET /v1/avatars/avatar_details: 503 Service Unavailable`},
 		"late for the first event": {hangs, static, ended, wait, []error{context.DeadlineExceeded}, `client: waiting for the end: context deadline exceeded`},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				c := newClient(t, test.change, func(c *client.Config) { c.HTTPClient = &http.Client{Transport: test.transport} })
-				start := time.Now()
-				ctx, cancel := context.WithTimeout(t.Context(), ended)
-				defer cancel()
-				if test.ends != ended {
-					time.AfterFunc(test.ends, cancel)
+		inBubble(t, name, func(t *testing.T) {
+			c := newClient(t, test.change, func(c *client.Config) { c.HTTPClient = &http.Client{Transport: test.transport} })
+			start := time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), ended)
+			defer cancel()
+			if test.ends != ended {
+				time.AfterFunc(test.ends, cancel)
+			}
+			synctest.Wait()
+			err := test.call(ctx, c)
+			if took := time.Since(start); took > 5*time.Second || errors.Is(err, context.Canceled) && took > time.Second {
+				t.Errorf("it ends after %v, and not with its context", took)
+			}
+			time.Sleep(10 * time.Minute) // the login continues without its caller
+			if err == nil || err.Error() != test.text {
+				t.Fatalf("error %v\nwant  %s", err, test.text)
+			}
+			for _, target := range test.is {
+				if !errors.Is(err, target) {
+					t.Errorf("it is not %v", target)
 				}
-				synctest.Wait()
-				err := test.call(ctx, c)
-				if took := time.Since(start); took > 5*time.Second || errors.Is(err, context.Canceled) && took > time.Second {
-					t.Errorf("it ends after %v, and not with its context", took)
+			}
+			for _, class := range []error{client.ErrDecode, client.ErrOutcomeUnknown} {
+				if errors.Is(err, class) != slices.Contains(test.is, class) {
+					t.Errorf("%v: %t", class, errors.Is(err, class))
 				}
-				time.Sleep(10 * time.Minute) // the login continues without its caller
-				if err == nil || err.Error() != test.text {
-					t.Fatalf("error %v\nwant  %s", err, test.text)
-				}
-				for _, target := range test.is {
-					if !errors.Is(err, target) {
-						t.Errorf("it is not %v", target)
-					}
-				}
-				for _, class := range []error{client.ErrDecode, client.ErrOutcomeUnknown} {
-					if errors.Is(err, class) != slices.Contains(test.is, class) {
-						t.Errorf("%v: %t", class, errors.Is(err, class))
-					}
-				}
-			})
+			}
 		})
 	}
 }

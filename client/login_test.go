@@ -44,15 +44,12 @@ func TestLogin_isRetriedOnceForAllCallers(t *testing.T) {
 		"503 with Retry-After": answerStatus(http.StatusServiceUnavailable, "Retry-After", "3"),
 		"429 with Retry-After": answerStatus(http.StatusTooManyRequests, "Retry-After", "3"),
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				s := newService()
-				s.before = failingFirst(login, first, answerStatus(http.StatusInternalServerError), first)
-				c := s.direct(t)
-				atOnce(t, 50, func() error { return errorOf(c.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{})) })
-				wantCount(t, s, login, 4)
-			})
+		inBubble(t, name, func(t *testing.T) {
+			s := newService()
+			s.before = failingFirst(login, first, answerStatus(http.StatusInternalServerError), first)
+			c := s.direct(t)
+			atOnce(t, 50, func() error { return errorOf(c.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{})) })
+			wantCount(t, s, login, 4)
 		})
 	}
 }

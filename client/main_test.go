@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"testing"
+	"testing/synctest"
 
 	"go.uber.org/goleak"
 
@@ -16,3 +17,12 @@ var check = harness.Check
 
 // errorOf returns only the error of a call.
 func errorOf[T any](_ T, err error) error { return err }
+
+// inBubble runs a subtest whose clock is synthetic.
+func inBubble(t *testing.T, name string, test func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, test)
+	})
+}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/client"
@@ -90,33 +89,30 @@ func TestWithIdempotencyKey_retriesConflictsOfItsOwnAttempts(t *testing.T) {
 		"after too many":                      {[]int{429, 409}, client.ErrConflict, false},
 		"after an attempt that was not sent":  {[]int{unsent, 409}, client.ErrConflict, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				s, attempts := newService(), 0
-				c := newClient(t, static, func(config *client.Config) {
-					config.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
-						attempts++
-						switch meets := test.meets[attempts-1]; meets {
-						case lost:
-							_, _ = io.ReadAll(r.Body)
-							return nil, io.ErrUnexpectedEOF
-						case unsent:
-							return nil, io.ErrUnexpectedEOF
-						case waitAsked:
-							return respond(http.StatusServiceUnavailable, http.Header{"Retry-After": {"1"}}, ""), nil
-						case carriedOut:
-							return s.RoundTrip(r)
-						default:
-							return respond(meets, http.Header{}, ""), nil
-						}
-					})}
-				})
-				err := errorOf(c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}, client.WithIdempotencyKey("k")))
-				if attempts != len(test.meets) || !errors.Is(err, test.class) || errors.Is(err, client.ErrOutcomeUnknown) != test.unknown {
-					t.Errorf("%d attempts, error %v", attempts, err)
-				}
+		inBubble(t, name, func(t *testing.T) {
+			s, attempts := newService(), 0
+			c := newClient(t, static, func(config *client.Config) {
+				config.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+					attempts++
+					switch meets := test.meets[attempts-1]; meets {
+					case lost:
+						_, _ = io.ReadAll(r.Body)
+						return nil, io.ErrUnexpectedEOF
+					case unsent:
+						return nil, io.ErrUnexpectedEOF
+					case waitAsked:
+						return respond(http.StatusServiceUnavailable, http.Header{"Retry-After": {"1"}}, ""), nil
+					case carriedOut:
+						return s.RoundTrip(r)
+					default:
+						return respond(meets, http.Header{}, ""), nil
+					}
+				})}
 			})
+			err := errorOf(c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}, client.WithIdempotencyKey("k")))
+			if attempts != len(test.meets) || !errors.Is(err, test.class) || errors.Is(err, client.ErrOutcomeUnknown) != test.unknown {
+				t.Errorf("%d attempts, error %v", attempts, err)
+			}
 		})
 	}
 }

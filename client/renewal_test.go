@@ -30,19 +30,16 @@ func TestTokens_areRenewedBeforeTheyExpire(t *testing.T) {
 		"three parts, no JWT": {func(int) string { return "a.b.c" }, time.Hour, 1},
 		"absurd expiry":       {func(int) string { return "a.eyJleHAiOjFlMzAwfQ.c" }, time.Hour, 1},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				s := newService()
-				s.token = test.token
-				c := s.direct(t)
-				mustGet(t, c)
-				time.Sleep(test.after)
-				mustGet(t, c)
-				wantCount(t, s, login, 1)
-				wantCount(t, s, refresh, test.pairs-1)
-				wantCount(t, s, details, 2)
-			})
+		inBubble(t, name, func(t *testing.T) {
+			s := newService()
+			s.token = test.token
+			c := s.direct(t)
+			mustGet(t, c)
+			time.Sleep(test.after)
+			mustGet(t, c)
+			wantCount(t, s, login, 1)
+			wantCount(t, s, refresh, test.pairs-1)
+			wantCount(t, s, details, 2)
 		})
 	}
 }
@@ -177,27 +174,24 @@ func TestTokens_forgetPermanentFailures(t *testing.T) {
 func TestTokens_waitForRetryAfter(t *testing.T) {
 	t.Parallel()
 	for after, want := range map[string]time.Duration{"20": 20 * time.Second, "3600": time.Minute} {
-		t.Run(after, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				s := newService()
-				s.before = func(w http.ResponseWriter, r *http.Request) bool {
-					w.Header().Set("Retry-After", after)
-					return failing(login, http.StatusTooManyRequests)(w, r)
-				}
-				c := s.direct(t)
-				atOnce(t, 20, func() error {
-					harness.WantError(t, get(t, c), client.ErrRateLimited)
-					return nil
-				})
-				s.before = nil
-				time.Sleep(want - time.Nanosecond)
+		inBubble(t, after, func(t *testing.T) {
+			s := newService()
+			s.before = func(w http.ResponseWriter, r *http.Request) bool {
+				w.Header().Set("Retry-After", after)
+				return failing(login, http.StatusTooManyRequests)(w, r)
+			}
+			c := s.direct(t)
+			atOnce(t, 20, func() error {
 				harness.WantError(t, get(t, c), client.ErrRateLimited)
-				wantCount(t, s, login, 1)
-				time.Sleep(time.Nanosecond)
-				mustGet(t, c)
-				wantCount(t, s, login, 2)
+				return nil
 			})
+			s.before = nil
+			time.Sleep(want - time.Nanosecond)
+			harness.WantError(t, get(t, c), client.ErrRateLimited)
+			wantCount(t, s, login, 1)
+			time.Sleep(time.Nanosecond)
+			mustGet(t, c)
+			wantCount(t, s, login, 2)
 		})
 	}
 }

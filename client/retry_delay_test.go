@@ -111,24 +111,21 @@ func TestRetry_eachAttemptHasTheTimeout(t *testing.T) {
 			return errorOf(c.CreateAvatar(ctx, gen.CreateAvatarRequest{}, client.WithIdempotencyKey("k")))
 		}, 2 * time.Second, true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				c := newClient(t, static, func(c *client.Config) {
-					c.Retry = client.Retry{Attempts: 3, BaseDelay: 1}
-					c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
-						_, _ = io.ReadAll(r.Body)
-						<-r.Context().Done()
-						return nil, r.Context().Err()
-					})}
-				})
-				start := time.Now()
-				err := test.call(t.Context(), c)
-				took := time.Since(start).Truncate(time.Second)
-				if !errors.Is(err, context.DeadlineExceeded) || took != test.took || errors.Is(err, client.ErrOutcomeUnknown) != test.unknown {
-					t.Errorf("error %v after %v", err, took)
-				}
+		inBubble(t, name, func(t *testing.T) {
+			c := newClient(t, static, func(c *client.Config) {
+				c.Retry = client.Retry{Attempts: 3, BaseDelay: 1}
+				c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+					_, _ = io.ReadAll(r.Body)
+					<-r.Context().Done()
+					return nil, r.Context().Err()
+				})}
 			})
+			start := time.Now()
+			err := test.call(t.Context(), c)
+			took := time.Since(start).Truncate(time.Second)
+			if !errors.Is(err, context.DeadlineExceeded) || took != test.took || errors.Is(err, client.ErrOutcomeUnknown) != test.unknown {
+				t.Errorf("error %v after %v", err, took)
+			}
 		})
 	}
 }
@@ -147,42 +144,39 @@ func TestUploadMedia_hasTheTimeoutForEachWrite(t *testing.T) {
 		"no progress":  {write: time.Hour, took: 30 * time.Second},
 		"no answer":    {write: time.Second, answer: time.Hour, took: (size>>15-1)*time.Second + 30*time.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				sent := 0
-				c := newClient(t, static, once, func(c *client.Config) {
-					c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
-						wait := func(d time.Duration) error {
-							select {
-							case <-r.Context().Done():
-								return r.Context().Err()
-							case <-time.After(d):
-								return nil
-							}
+		inBubble(t, name, func(t *testing.T) {
+			sent := 0
+			c := newClient(t, static, once, func(c *client.Config) {
+				c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+					wait := func(d time.Duration) error {
+						select {
+						case <-r.Context().Done():
+							return r.Context().Err()
+						case <-time.After(d):
+							return nil
 						}
-						for part := make([]byte, 32<<10); sent < size; {
-							n, err := io.ReadFull(r.Body, part)
-							sent += n
-							if err := cmp.Or(err, wait(test.write)); err != nil {
-								return nil, err
-							}
-						}
-						if err := wait(test.answer); err != nil {
+					}
+					for part := make([]byte, 32<<10); sent < size; {
+						n, err := io.ReadFull(r.Body, part)
+						sent += n
+						if err := cmp.Or(err, wait(test.write)); err != nil {
 							return nil, err
 						}
-						return respond(http.StatusCreated, http.Header{"Content-Type": {"application/json"}}, `{"media_id":"m","url":"https://h/m","content_type":"video/mp4","size":1,"expires_at":"2026-01-01T00:00:00Z"}`), nil
-					})}
-				})
-				began := time.Now()
-				_, err := c.UploadMedia(t.Context(), "video/mp4", slowSource{test.source, io.LimitReader(zeros{}, size)})
-				switch took := time.Since(began); {
-				case test.took == 0 && (err != nil || sent != size):
-					t.Errorf("%d bytes are sent, error %v after %v", sent, err, took)
-				case test.took > 0 && (!errors.Is(err, context.DeadlineExceeded) || took != test.took):
-					t.Errorf("error %v after %v, want %v", err, took, test.took)
-				}
+					}
+					if err := wait(test.answer); err != nil {
+						return nil, err
+					}
+					return respond(http.StatusCreated, http.Header{"Content-Type": {"application/json"}}, `{"media_id":"m","url":"https://h/m","content_type":"video/mp4","size":1,"expires_at":"2026-01-01T00:00:00Z"}`), nil
+				})}
 			})
+			began := time.Now()
+			_, err := c.UploadMedia(t.Context(), "video/mp4", slowSource{test.source, io.LimitReader(zeros{}, size)})
+			switch took := time.Since(began); {
+			case test.took == 0 && (err != nil || sent != size):
+				t.Errorf("%d bytes are sent, error %v after %v", sent, err, took)
+			case test.took > 0 && (!errors.Is(err, context.DeadlineExceeded) || took != test.took):
+				t.Errorf("error %v after %v, want %v", err, took, test.took)
+			}
 		})
 	}
 }

@@ -80,30 +80,27 @@ func TestRetry_followsRetryRules(t *testing.T) {
 		"503 with too long a Retry-After": {answering(503, "Retry-After", "11"), never, certain},
 		"503 with a strange Retry-After":  {answering(503, "Retry-After", "soon"), harmless, uncertain},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			service := test.start(t)
-			t.Cleanup(service.client.CloseIdleConnections)
-			c := newClient(t, static, func(c *client.Config) {
-				c.BaseURL, c.HTTPClient = service.url, service.client
-				c.Retry = client.Retry{Attempts: 3, BaseDelay: 1}
-			})
-			for i, call := range repeated {
-				service.seen.Store(0)
-				var response client.Response
-				err := call(t.Context(), c, client.WithResponse(&response))
-				if got := int(service.seen.Load()); err == nil || got != test.seen[i] {
-					t.Errorf("%d is seen %d times, want %d: %v", i, got, test.seen[i], err)
-				}
-				if errors.Is(err, client.ErrOutcomeUnknown) != test.unknown[i] {
-					t.Errorf("%d is unknown: %t, error %v", i, !test.unknown[i], err)
-				}
-				answer, answered := errors.AsType[*client.Error](err)
-				if answered && (answer.Attempts != test.seen[i] || response.StatusCode != answer.StatusCode) || response.Attempts != test.seen[i] {
-					t.Errorf("%d has the response %+v and the error %+v", i, response, answer)
-				}
-			}
+		service := test.start(t)
+		t.Cleanup(service.client.CloseIdleConnections)
+		c := newClient(t, static, func(c *client.Config) {
+			c.BaseURL, c.HTTPClient = service.url, service.client
+			c.Retry = client.Retry{Attempts: 3, BaseDelay: 1}
 		})
+		for i, call := range repeated {
+			service.seen.Store(0)
+			var response client.Response
+			err := call(t.Context(), c, client.WithResponse(&response))
+			if got := int(service.seen.Load()); err == nil || got != test.seen[i] {
+				t.Errorf("%s: %d is seen %d times, want %d: %v", name, i, got, test.seen[i], err)
+			}
+			if errors.Is(err, client.ErrOutcomeUnknown) != test.unknown[i] {
+				t.Errorf("%s: %d is unknown: %t, error %v", name, i, !test.unknown[i], err)
+			}
+			answer, answered := errors.AsType[*client.Error](err)
+			if answered && (answer.Attempts != test.seen[i] || response.StatusCode != answer.StatusCode) || response.Attempts != test.seen[i] {
+				t.Errorf("%s: %d has the response %+v and the error %+v", name, i, response, answer)
+			}
+		}
 	}
 }
 

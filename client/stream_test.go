@@ -118,15 +118,12 @@ func TestStreamEvents_givesEachEventOnce(t *testing.T) {
 		"no JSON":                         {[]string{event(1) + "id: 2\ndata: {\n\n", event(3)}, "1=1", []string{""}, client.ErrDecode},
 		"too long a line":                 {[]string{event(1) + ":" + strings.Repeat("x", 2000) + "\n", event(3)}, "1=1", []string{""}, client.ErrDecode},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newConnections(sse, test.bodies...)
-			c := s.direct(t, static, fast, func(c *client.Config) { c.MaxItemBytes = 1000 })
-			got, err := ticks(client.StreamEvents[tick](t.Context(), c, true))
-			if got != test.want || !errors.Is(err, test.err) || !slices.Equal(s.after, test.after) {
-				t.Errorf("events %s after %q, error %v", got, s.after, err)
-			}
-		})
+		s := newConnections(sse, test.bodies...)
+		c := s.direct(t, static, fast, func(c *client.Config) { c.MaxItemBytes = 1000 })
+		got, err := ticks(client.StreamEvents[tick](t.Context(), c, true))
+		if got != test.want || !errors.Is(err, test.err) || !slices.Equal(s.after, test.after) {
+			t.Errorf("%s: events %s after %q, error %v", name, got, s.after, err)
+		}
 	}
 }
 
@@ -146,24 +143,21 @@ func TestStream_cutIsAnErrorWithoutIDs(t *testing.T) {
 		"too long an item": {"application/jsonl", "{\"n\":1}\n\"" + strings.Repeat("x", 2000) + "\"\n", "1", client.ErrDecode},
 		"another format":   {"application/json", "{}", "", client.ErrDecode},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newConnections(test.contentType, test.body)
-			c := s.direct(t, static, fast, func(c *client.Config) { c.MaxItemBytes = 1000 })
-			var got string
-			var err error
-			if test.contentType == sse {
-				got, err = ticks(client.StreamEvents[tick](t.Context(), c, false))
-			} else {
-				got, err = collect(client.StreamItems[tick](t.Context(), c, test.contentType), func(i *tick) string { return fmt.Sprint(i.N) })
-			}
-			if got != test.want || !errors.Is(err, test.err) || len(s.after) != 1 {
-				t.Errorf("items %s, %d requests, error %v", got, len(s.after), err)
-			}
-			if answer, ok := errors.AsType[*client.Error](err); ok && answer.Attempts != 1 {
-				t.Errorf("%d attempts", answer.Attempts)
-			}
-		})
+		s := newConnections(test.contentType, test.body)
+		c := s.direct(t, static, fast, func(c *client.Config) { c.MaxItemBytes = 1000 })
+		var got string
+		var err error
+		if test.contentType == sse {
+			got, err = ticks(client.StreamEvents[tick](t.Context(), c, false))
+		} else {
+			got, err = collect(client.StreamItems[tick](t.Context(), c, test.contentType), func(i *tick) string { return fmt.Sprint(i.N) })
+		}
+		if got != test.want || !errors.Is(err, test.err) || len(s.after) != 1 {
+			t.Errorf("%s: items %s, %d requests, error %v", name, got, len(s.after), err)
+		}
+		if answer, ok := errors.AsType[*client.Error](err); ok && answer.Attempts != 1 {
+			t.Errorf("%s: %d attempts", name, answer.Attempts)
+		}
 	}
 }
 

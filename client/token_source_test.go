@@ -49,23 +49,20 @@ func TestTokenSource_suppliesTokens(t *testing.T) {
 			return "", boom
 		}, boom, []client.Credential{"", "old"}, []string{"Bearer old"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newService()
-			s.accepted["good"] = true
-			tokens := &source{give: test.give}
-			c := s.direct(t, func(c *client.Config) { c.Email, c.Password, c.TokenSource = "", "", tokens })
-			if err := get(t, c); !errors.Is(err, test.err) {
-				t.Errorf("error %v, want %v", err, test.err)
-			}
-			var sent []string
-			for _, request := range s.requests(details) {
-				sent = append(sent, request.header.Get("Authorization"))
-			}
-			if !slices.Equal(sent, test.sent) || !slices.Equal(tokens.refused, test.refused) {
-				t.Errorf("sent %q, refused %d", sent, len(tokens.refused))
-			}
-		})
+		s := newService()
+		s.accepted["good"] = true
+		tokens := &source{give: test.give}
+		c := s.direct(t, func(c *client.Config) { c.Email, c.Password, c.TokenSource = "", "", tokens })
+		if err := get(t, c); !errors.Is(err, test.err) {
+			t.Errorf("%s: error %v, want %v", name, err, test.err)
+		}
+		var sent []string
+		for _, request := range s.requests(details) {
+			sent = append(sent, request.header.Get("Authorization"))
+		}
+		if !slices.Equal(sent, test.sent) || !slices.Equal(tokens.refused, test.refused) {
+			t.Errorf("%s: sent %q, refused %d", name, sent, len(tokens.refused))
+		}
 	}
 }
 

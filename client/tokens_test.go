@@ -69,24 +69,21 @@ func TestTokens_concurrentCallsShareALogin(t *testing.T) {
 		"expired":  {func(*service) { time.Sleep(2 * time.Hour) }, 0},
 		"rejected": {(*service).revoke, 50},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				s, logins := newService(), 1
-				s.before = failing(refresh, http.StatusNotImplemented)
-				s.token = func(n int) string { return jwt(n, time.Now().Add(time.Hour)) }
-				c := s.direct(t)
-				if test.end != nil {
-					mustGet(t, c)
-					test.end(s)
-					logins++
-				}
-				atOnce(t, 50, func() error { return get(t, c) })
-				wantCount(t, s, login, logins)
-				if got, least := s.count(details), 50+logins-1; got < least || got > least+test.rejecteds {
-					t.Errorf("%d requests", got)
-				}
-			})
+		inBubble(t, name, func(t *testing.T) {
+			s, logins := newService(), 1
+			s.before = failing(refresh, http.StatusNotImplemented)
+			s.token = func(n int) string { return jwt(n, time.Now().Add(time.Hour)) }
+			c := s.direct(t)
+			if test.end != nil {
+				mustGet(t, c)
+				test.end(s)
+				logins++
+			}
+			atOnce(t, 50, func() error { return get(t, c) })
+			wantCount(t, s, login, logins)
+			if got, least := s.count(details), 50+logins-1; got < least || got > least+test.rejecteds {
+				t.Errorf("%d requests", got)
+			}
 		})
 	}
 }

@@ -60,23 +60,20 @@ func TestWait_pollsAtGrowingIntervals(t *testing.T) {
 		"lip-sync":         {lipsync, "succeeded", 4 * time.Minute},
 		"failed lip-sync ": {lipsync, "failed", 4 * time.Minute},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				s := newService()
-				set := s.state("processing")
-				time.AfterFunc(2*time.Minute, func() { set("consent_pending") })
-				time.AfterFunc(test.after, func() { set(test.final) })
-				start := time.Now()
-				got, err := test.wait(t.Context(), s.direct(t, static))
-				late := time.Since(start) - test.after
-				if err != nil || got != test.final || late < 0 || late > 5*time.Second {
-					t.Errorf("status %s, error %v, %v late", got, err, late)
-				}
-				if n, minutes := len(s.seen), int(test.after/time.Minute); n < 12*minutes || n > 24*minutes+14 { // every 2.5 to 5 s, and the first few
-					t.Errorf("asked %d times", n)
-				}
-			})
+		inBubble(t, name, func(t *testing.T) {
+			s := newService()
+			set := s.state("processing")
+			time.AfterFunc(2*time.Minute, func() { set("consent_pending") })
+			time.AfterFunc(test.after, func() { set(test.final) })
+			start := time.Now()
+			got, err := test.wait(t.Context(), s.direct(t, static))
+			late := time.Since(start) - test.after
+			if err != nil || got != test.final || late < 0 || late > 5*time.Second {
+				t.Errorf("status %s, error %v, %v late", got, err, late)
+			}
+			if n, minutes := len(s.seen), int(test.after/time.Minute); n < 12*minutes || n > 24*minutes+14 { // every 2.5 to 5 s, and the first few
+				t.Errorf("asked %d times", n)
+			}
 		})
 	}
 }
@@ -91,28 +88,25 @@ func TestPoll_boundsTheIntervals(t *testing.T) {
 		"base above max": {client.Poll{BaseInterval: time.Hour, MaxInterval: time.Minute}, 30 * time.Second, time.Minute},
 		"without bound":  {client.Poll{BaseInterval: time.Second, MaxInterval: math.MaxInt64}, time.Second / 2, time.Hour},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				s, times := newService(), []time.Time(nil)
-				s.state("processing")
-				answer := s.before
-				s.before = func(w http.ResponseWriter, r *http.Request) bool {
-					times = append(times, time.Now())
-					return answer(w, r)
+		inBubble(t, name, func(t *testing.T) {
+			s, times := newService(), []time.Time(nil)
+			s.state("processing")
+			answer := s.before
+			s.before = func(w http.ResponseWriter, r *http.Request) bool {
+				times = append(times, time.Now())
+				return answer(w, r)
+			}
+			c := s.direct(t, static, func(c *client.Config) { c.Poll = test.poll })
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			if _, err := c.WaitAvatar(ctx, "id"); !errors.Is(err, context.DeadlineExceeded) || len(times) < 10 {
+				t.Fatalf("error %v after %d requests", err, len(times))
+			}
+			for i := range len(times) - 1 {
+				if interval := times[i+1].Sub(times[i]); interval < test.shortest || interval > test.bound {
+					t.Errorf("interval %d: %v", i, interval)
 				}
-				c := s.direct(t, static, func(c *client.Config) { c.Poll = test.poll })
-				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-				defer cancel()
-				if _, err := c.WaitAvatar(ctx, "id"); !errors.Is(err, context.DeadlineExceeded) || len(times) < 10 {
-					t.Fatalf("error %v after %d requests", err, len(times))
-				}
-				for i := range len(times) - 1 {
-					if interval := times[i+1].Sub(times[i]); interval < test.shortest || interval > test.bound {
-						t.Errorf("interval %d: %v", i, interval)
-					}
-				}
-			})
+			}
 		})
 	}
 }
@@ -152,28 +146,25 @@ func TestWait_returnsPermanentErrors(t *testing.T) {
 		"token, anything else":      {token: boom},
 		"token, canceled by itself": {token: context.Canceled},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				c := newClient(t, static, func(c *client.Config) {
-					c.HTTPClient = &http.Client{Transport: test.transport}
-					if test.token != nil {
-						c.Token, c.TokenSource = "", &source{give: func(client.Credential) (client.Credential, error) {
-							return "", fmt.Errorf("token: %w", test.token)
-						}}
-					}
-				})
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				defer cancel()
-				start := time.Now()
-				_, err := c.WaitAvatar(ctx, "id")
-				if err == nil || test.want != nil && !errors.Is(err, test.want) || test.token != nil && !errors.Is(err, test.token) {
-					t.Errorf("error %v", err)
-				}
-				if (time.Since(start) == time.Minute) != test.passes || test.passes && !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("error %v after %v", err, time.Since(start))
+		inBubble(t, name, func(t *testing.T) {
+			c := newClient(t, static, func(c *client.Config) {
+				c.HTTPClient = &http.Client{Transport: test.transport}
+				if test.token != nil {
+					c.Token, c.TokenSource = "", &source{give: func(client.Credential) (client.Credential, error) {
+						return "", fmt.Errorf("token: %w", test.token)
+					}}
 				}
 			})
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			start := time.Now()
+			_, err := c.WaitAvatar(ctx, "id")
+			if err == nil || test.want != nil && !errors.Is(err, test.want) || test.token != nil && !errors.Is(err, test.token) {
+				t.Errorf("error %v", err)
+			}
+			if (time.Since(start) == time.Minute) != test.passes || test.passes && !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("error %v after %v", err, time.Since(start))
+			}
 		})
 	}
 }

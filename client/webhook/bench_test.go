@@ -10,15 +10,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// raceEnabled is true under the race detector, which allocates too.
-var raceEnabled bool
-
 // This test is not parallel, because it counts the allocations of all goroutines.
 func TestAllocations_handlingAnEventAllocatesLittle(t *testing.T) { //nolint:paralleltest // see above
 	const most, runs = 32, 1000
-	if raceEnabled {
-		t.Skip("the race detector adds allocations; make test runs this without it too")
-	}
 	secret, handled := webhook.NewSecret(), 0
 	receiver := newReceiver(t, webhook.Handlers{
 		Avatar: func(context.Context, gen.AvatarEvent, webhook.Delivery) error { handled++; return nil },

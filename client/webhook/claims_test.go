@@ -49,24 +49,21 @@ func TestReceiver_dropsDuplicates(t *testing.T) {
 		"more than remembered": {func(r *webhook.Receiver) { r.Claims = webhook.NewMemoryClaims(2) }, []delivery{{"a", nil}, {"b", nil}, {"c", nil}, {"b", nil}, {"d", nil}, {"e", nil}, {"a", nil}, {"d", nil}}, 6},
 		"no room for failures": {func(r *webhook.Receiver) { r.Claims = webhook.NewMemoryClaims(2) }, []delivery{{"a", boom}, {"a", nil}, {"b", nil}, {"a", nil}, {"b", nil}}, 3},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var result error
-			calls := 0
-			receiver := answering(t, func(context.Context) error { calls++; return result })
-			if test.claims != nil {
-				test.claims(receiver)
+		var result error
+		calls := 0
+		receiver := answering(t, func(context.Context) error { calls++; return result })
+		if test.claims != nil {
+			test.claims(receiver)
+		}
+		for i, d := range test.deliveries {
+			result = d.err
+			if err := receiver.Handle(t.Context(), withID(d.id), []byte(unlisted)); !errors.Is(err, d.err) {
+				t.Errorf("%s: delivery %d: error %v, want %v", name, i, err, d.err)
 			}
-			for i, d := range test.deliveries {
-				result = d.err
-				if err := receiver.Handle(t.Context(), withID(d.id), []byte(unlisted)); !errors.Is(err, d.err) {
-					t.Errorf("delivery %d: error %v, want %v", i, err, d.err)
-				}
-			}
-			if calls != test.calls {
-				t.Errorf("%d calls, want %d", calls, test.calls)
-			}
-		})
+		}
+		if calls != test.calls {
+			t.Errorf("%s: %d calls, want %d", name, calls, test.calls)
+		}
 	}
 }
 
@@ -179,31 +176,28 @@ func TestReceiver_survivesFailingClaims(t *testing.T) {
 		"release fails":                  {brokenClaims{result: webhook.Claimed, release: lost}, boom, "release a", []error{webhook.ErrCallback, boom}, 500},
 		"callback returns ErrInProgress": {brokenClaims{result: webhook.Claimed}, webhook.ErrInProgress, "release a", []error{webhook.ErrCallback}, 500},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			// The service closes the connection while the callback runs. The claim is committed or
-			// released all the same.
-			ctx, hangUp := context.WithCancel(t.Context())
-			receiver := answering(t, func(context.Context) error { hangUp(); return test.callback })
-			receiver.Claims = &test.claims
-			err := receiver.Handle(ctx, withID("a"), []byte(unlisted))
-			if test.want == nil && err != nil {
-				t.Errorf("error %v", err)
+		// The service closes the connection while the callback runs. The claim is committed or
+		// released all the same.
+		ctx, hangUp := context.WithCancel(t.Context())
+		receiver := answering(t, func(context.Context) error { hangUp(); return test.callback })
+		receiver.Claims = &test.claims
+		err := receiver.Handle(ctx, withID("a"), []byte(unlisted))
+		if test.want == nil && err != nil {
+			t.Errorf("%s: error %v", name, err)
+		}
+		for _, want := range test.want {
+			if !errors.Is(err, want) {
+				t.Errorf("%s: %v is not %v", name, err, want)
 			}
-			for _, want := range test.want {
-				if !errors.Is(err, want) {
-					t.Errorf("%v is not %v", err, want)
-				}
-			}
-			if test.claims.asked != test.asked || test.claims.ended != nil {
-				t.Errorf("asked %q with a context that has %v, want %q", test.claims.asked, test.claims.ended, test.asked)
-			}
-			hangUp()
-			answer := serve(t, receiver, http.MethodPost, "/", withID("a"), strings.NewReader(unlisted))
-			if answer.Code != test.status {
-				t.Errorf("status %d, want %d", answer.Code, test.status)
-			}
-		})
+		}
+		if test.claims.asked != test.asked || test.claims.ended != nil {
+			t.Errorf("%s: asked %q with a context that has %v, want %q", name, test.claims.asked, test.claims.ended, test.asked)
+		}
+		hangUp()
+		answer := serve(t, receiver, http.MethodPost, "/", withID("a"), strings.NewReader(unlisted))
+		if answer.Code != test.status {
+			t.Errorf("%s: status %d, want %d", name, answer.Code, test.status)
+		}
 	}
 }
 

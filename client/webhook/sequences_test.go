@@ -39,31 +39,28 @@ func TestReceiver_detectsStaleEvents(t *testing.T) {
 		"unlisted type":         {{unlisted, "b", "2", nil, "handled"}, {unlisted, "a", "1", nil, "handled"}},
 		"sequence out of range": {{avatar, "b", "9223372036854775808", nil, "handled"}, {avatar, "a", "1", nil, "handled"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			called := &recorder{}
-			handlers := called.handlers()
-			var stale []string
-			handlers.Stale = func(_ context.Context, event gen.Event, delivery webhook.Delivery) {
-				stale = append(stale, fmt.Sprint(event.EventType, string(event.Data), delivery.ID, delivery.Sequence))
+		called := &recorder{}
+		handlers := called.handlers()
+		var stale []string
+		handlers.Stale = func(_ context.Context, event gen.Event, delivery webhook.Delivery) {
+			stale = append(stale, fmt.Sprint(event.EventType, string(event.Data), delivery.ID, delivery.Sequence))
+		}
+		receiver := newReceiver(t, handlers, webhook.Unverified())
+		for i, d := range deliveries {
+			called.calls, called.err, stale = nil, d.err, nil
+			if err := receiver.Handle(t.Context(), numbered(d.id, d.sequence), []byte(d.body)); !errors.Is(err, d.err) {
+				t.Errorf("%s: delivery %d: error %v", name, i, err)
 			}
-			receiver := newReceiver(t, handlers, webhook.Unverified())
-			for i, d := range deliveries {
-				called.calls, called.err, stale = nil, d.err, nil
-				if err := receiver.Handle(t.Context(), numbered(d.id, d.sequence), []byte(d.body)); !errors.Is(err, d.err) {
-					t.Errorf("delivery %d: error %v", i, err)
-				}
-				outcome := map[[2]int]string{{1, 0}: "handled", {0, 1}: "stale", {0, 0}: "dropped"}[[2]int{len(called.calls), len(stale)}]
-				if outcome != d.outcome {
-					t.Errorf("delivery %d was %s, want %s", i, outcome, d.outcome)
-				}
-				for _, got := range stale {
-					if d.body == avatar && got != `avatar_event{"avatar_id":"s-1","status":"published"}`+d.id+d.sequence {
-						t.Errorf("Stale was given %s", got)
-					}
+			outcome := map[[2]int]string{{1, 0}: "handled", {0, 1}: "stale", {0, 0}: "dropped"}[[2]int{len(called.calls), len(stale)}]
+			if outcome != d.outcome {
+				t.Errorf("%s: delivery %d was %s, want %s", name, i, outcome, d.outcome)
+			}
+			for _, got := range stale {
+				if d.body == avatar && got != `avatar_event{"avatar_id":"s-1","status":"published"}`+d.id+d.sequence {
+					t.Errorf("%s: Stale was given %s", name, got)
 				}
 			}
-		})
+		}
 	}
 }
 

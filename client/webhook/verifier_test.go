@@ -31,17 +31,14 @@ func TestTokenInURL(t *testing.T) {
 		"no tokens":       {"?token=s3cret", nil, false},
 		"malformed query": {"?token=%zz", []string{"%zz"}, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			receiver := newReceiver(t, (&recorder{}).handlers(), webhook.TokenInURL("token", test.tokens...))
-			answer := serve(t, receiver, http.MethodPost, "/hook"+test.query, nil, strings.NewReader(unlisted))
-			if (answer.Code == http.StatusNoContent) != test.ok || !test.ok && answer.Code != http.StatusUnauthorized {
-				t.Errorf("status %d", answer.Code)
-			}
-			if err := receiver.Handle(t.Context(), nil, []byte(unlisted)); !errors.Is(err, webhook.ErrRefused) || !errors.Is(err, webhook.ErrCredentials) {
-				t.Errorf("without a URL: error %v", err)
-			}
-		})
+		receiver := newReceiver(t, (&recorder{}).handlers(), webhook.TokenInURL("token", test.tokens...))
+		answer := serve(t, receiver, http.MethodPost, "/hook"+test.query, nil, strings.NewReader(unlisted))
+		if (answer.Code == http.StatusNoContent) != test.ok || !test.ok && answer.Code != http.StatusUnauthorized {
+			t.Errorf("%s: status %d", name, answer.Code)
+		}
+		if err := receiver.Handle(t.Context(), nil, []byte(unlisted)); !errors.Is(err, webhook.ErrRefused) || !errors.Is(err, webhook.ErrCredentials) {
+			t.Errorf("%s: without a URL: error %v", name, err)
+		}
 	}
 }
 

@@ -36,18 +36,15 @@ func TestCommands_reportInputErrorsInOneLine(t *testing.T) {
 		"forwarding to an invalid URL": {[]string{"listen", base, "--forward=/hooks"}, "--forward"},
 		"notifications of the past":    {[]string{"listen", base, "--addr=127.0.0.1:0", "--since=1h"}, "either"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := newTest(t)
-			p.Env.Token = "a"
-			code, stdout, stderr := p.run(t, "", test.args...)
-			if code != exitUsage || !strings.HasPrefix(stderr, "studio: ") || !strings.Contains(stderr, test.want) {
-				t.Errorf("exit code %d, %q, want %q", code, stderr, test.want)
-			}
-			if strings.Contains(stderr, "\n") || stdout != "" || strings.Contains(stderr, "hunter2") {
-				t.Errorf("not one line of an error: %q %q", stdout, stderr)
-			}
-		})
+		p := newTest(t)
+		p.Env.Token = "a"
+		code, stdout, stderr := p.run(t, "", test.args...)
+		if code != exitUsage || !strings.HasPrefix(stderr, "studio: ") || !strings.Contains(stderr, test.want) {
+			t.Errorf("%s: exit code %d, %q, want %q", name, code, stderr, test.want)
+		}
+		if strings.Contains(stderr, "\n") || stdout != "" || strings.Contains(stderr, "hunter2") {
+			t.Errorf("%s: not one line of an error: %q %q", name, stdout, stderr)
+		}
 	}
 }
 
