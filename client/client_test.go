@@ -3,36 +3,12 @@ package client_test
 import (
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
 )
-
-// The client does not follow redirects, which would send the password to another host.
-func TestClient_followsNoRedirects(t *testing.T) {
-	t.Parallel()
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		t.Errorf("%s %s was sent elsewhere", r.Method, r.URL)
-	}))
-	t.Cleanup(elsewhere.Close)
-	s := newService()
-	s.before = func(w http.ResponseWriter, r *http.Request) bool {
-		http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
-		return true
-	}
-	own := &http.Client{Transport: s}
-	c := s.direct(t, func(c *client.Config) { c.HTTPClient = own })
-	answer, ok := errors.AsType[*client.Error](get(t, c))
-	if !ok || answer.StatusCode != http.StatusTemporaryRedirect || answer.Operation != login {
-		t.Errorf("answer %+v", answer)
-	}
-	if own.CheckRedirect != nil {
-		t.Error("the user's http.Client was changed")
-	}
-}
 
 // A redirect with an invalid Location is an error that does not show the Location.
 func TestRedirect_withAnInvalidLocation(t *testing.T) {
@@ -137,17 +113,5 @@ func TestNew_validatesConfig(t *testing.T) {
 		if !valid && (err == nil || !strings.HasPrefix(err.Error(), "client: "+test.field+": ") || strings.Contains(err.Error(), canary)) {
 			t.Errorf("%s: error %v", name, err)
 		}
-	}
-}
-
-func TestFromEnv_readsEnvironment(t *testing.T) {
-	for name, value := range map[string]string{
-		"BASE_URL": "https://studio.example.com", "EMAIL": "ada@example.com", "PASSWORD": "p", "TOKEN": "t", "WORKSPACE": "w",
-	} {
-		t.Setenv("STUDIO_"+name, value)
-	}
-	want := client.Config{BaseURL: "https://studio.example.com", Email: "ada@example.com", Password: "p", Token: "t", Workspace: "w"}
-	if got := client.FromEnv(); got != want {
-		t.Errorf("got %+v", got)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"log"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
@@ -93,30 +92,6 @@ func ExampleClient_Avatars() {
 	// Output:
 	// avatar-2 published
 	// avatar-1 published
-}
-
-// A wait polls the service until the lip-sync has a final status.
-func ExampleClient_WaitLipsync() {
-	baseURL, stop := startService()
-	defer stop()
-	studio, err := client.New(client.Config{BaseURL: baseURL, Email: "ada@example.com", Password: "correct horse battery staple"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
-	defer cancel()
-
-	lipsync, err := studio.CreateLipsync(ctx, gen.CreateLipsyncRequest{Title: gen.Value("Greeting")})
-	if err != nil {
-		log.Fatal(err)
-	}
-	lipsync, err = studio.WaitLipsync(ctx, lipsync.InferenceID)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(lipsync.Status) // succeeded or failed
-	// Output:
-	// succeeded
 }
 
 // DownloadFile downloads the video of a lip-sync when it is finished. If the program is killed, the next

@@ -88,7 +88,7 @@ func TestRetry_failsAtOnceWhenTheContextWouldEnd(t *testing.T) {
 	})
 }
 
-// Each attempt has the timeout. The context limits all of them together.
+// Each attempt has the timeout, also those to log in. The context limits all of them together.
 func TestRetry_eachAttemptHasTheTimeout(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -99,6 +99,7 @@ func TestRetry_eachAttemptHasTheTimeout(t *testing.T) {
 		"read, shorter": {func(ctx context.Context, c *client.Client) error {
 			return errorOf(c.GetAvatar(ctx, avatarID, client.WithTimeout(time.Second)))
 		}, 3 * time.Second, false},
+		"login": {func(ctx context.Context, c *client.Client) error { return errorOf(c.GetAvatar(ctx, avatarID)) }, 90 * time.Second, false},
 		"creation": {func(ctx context.Context, c *client.Client) error {
 			return errorOf(c.CreateAvatar(ctx, gen.CreateAvatarRequest{}))
 		}, 90 * time.Second, true},
@@ -112,7 +113,10 @@ func TestRetry_eachAttemptHasTheTimeout(t *testing.T) {
 		}, 2 * time.Second, true},
 	} {
 		inBubble(t, name, func(t *testing.T) {
-			c := newClient(t, static, func(c *client.Config) {
+			c := newClient(t, func(c *client.Config) {
+				if name != "login" {
+					static(c)
+				}
 				c.Retry = client.Retry{Attempts: 3, BaseDelay: 1}
 				c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 					_, _ = io.ReadAll(r.Body)

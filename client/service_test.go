@@ -55,10 +55,8 @@ func newService() *service {
 }
 
 // startService starts a service for the examples.
-func startService() (baseURL string, stop func()) { return serve(newService()) }
-
-func serve(s *service) (baseURL string, stop func()) {
-	server := httptest.NewServer(s)
+func startService() (baseURL string, stop func()) {
+	server := httptest.NewServer(newService())
 	return server.URL, server.Close
 }
 
@@ -186,14 +184,6 @@ func failing(operation string, status int) func(http.ResponseWriter, *http.Reque
 		if r.Method+" "+r.URL.Path != operation {
 			return false
 		}
-		problem(w, status, "As the test wants it.")
-		return true
-	}
-}
-
-// answerAll responds to every request with a problem document.
-func answerAll(status int) func(http.ResponseWriter, *http.Request) bool {
-	return func(w http.ResponseWriter, _ *http.Request) bool {
 		problem(w, status, "As the test wants it.")
 		return true
 	}

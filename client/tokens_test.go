@@ -2,9 +2,7 @@ package client_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -178,30 +176,6 @@ func TestTokens_loginOutlivesACanceledCaller(t *testing.T) {
 		close(release)
 		check(t, <-patient)
 		wantCount(t, s, login, 1)
-	})
-}
-
-// A login that hangs ends with its last attempt.
-func TestTokens_hangingLoginTimesOut(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		attempts := 0
-		c := newClient(t, func(c *client.Config) {
-			c.Retry = client.Retry{Attempts: 3, BaseDelay: 1}
-			c.Timeout = 20 * time.Second
-			c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
-				attempts++
-				_, _ = io.ReadAll(r.Body)
-				<-r.Context().Done()
-				return nil, r.Context().Err()
-			})}
-		})
-		start := time.Now()
-		err := get(t, c)
-		took := time.Since(start).Truncate(time.Second)
-		if !errors.Is(err, context.DeadlineExceeded) || attempts != 3 || took != time.Minute {
-			t.Errorf("error %v after %v and %d attempts", err, took, attempts)
-		}
 	})
 }
 

@@ -118,7 +118,7 @@ func TestWait_returnsPermanentErrors(t *testing.T) {
 	boom := errors.New("boom")
 	answered := func(status int) http.RoundTripper {
 		s := newService()
-		s.before = answerAll(status)
+		s.before = failing(details, status)
 		return s
 	}
 	for name, test := range map[string]struct {

@@ -184,27 +184,6 @@ func TestSend_endsWhenTheServerShutsDown(t *testing.T) {
 	}
 }
 
-// An iterator that does not look at its context ends as well.
-func TestSend_takesNoItemsAfterTheEnd(t *testing.T) {
-	t.Parallel()
-	for _, mediaType := range []string{lines, sse} {
-		server := httptest.NewServer(nil)
-		t.Cleanup(server.Close)
-		server.Config.Handler = sends(mediaType, func(ctx context.Context) things {
-			return func(yield func(stream.Event[thing], error) bool) {
-				go func() { _ = server.Config.Shutdown(context.WithoutCancel(ctx)) }()
-				<-ctx.Done()
-				for yield(stream.Event[thing]{}, nil) {
-				}
-			}
-		})
-		text, err := io.ReadAll(get(t, server.Client(), server.URL).Body)
-		if !strings.Contains(string(text), stream.ErrShutdown.Error()) || err != nil {
-			t.Errorf("%q, %v", text, err)
-		}
-	}
-}
-
 // A stream whose context ends for another reason is not taken for complete.
 func TestSend_isCutIfTheRequestIsCanceled(t *testing.T) {
 	t.Parallel()
