@@ -114,17 +114,3 @@ func TestLogger_logsTokensAndRetriesWithoutSecrets(t *testing.T) {
 		}
 	}
 }
-
-// calling is a slog.Handler that calls the service for each record.
-type calling struct {
-	slog.Handler
-
-	call func()
-}
-
-func (calling) Enabled(context.Context, slog.Level) bool { return true }
-
-func (c calling) Handle(context.Context, slog.Record) error {
-	c.call()
-	return nil
-}

@@ -66,7 +66,7 @@ func TestError_describesResponse(t *testing.T) {
 		s := newService()
 		s.before = func(w http.ResponseWriter, _ *http.Request) bool {
 			w.Header()["Content-Type"] = []string{test.contentType}
-			w.Header().Set("Location", "/elsewhere?canary")
+			w.Header().Set("Location", "https://elsewhere.example.com/?canary")
 			w.WriteHeader(test.status)
 			_, _ = w.Write([]byte(test.body))
 			return true

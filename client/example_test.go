@@ -73,27 +73,6 @@ func ExampleError() {
 	// client: POST /users/login: 401 Unauthorized: The email or the password is wrong. (request r-1)
 }
 
-// Avatars requests one page after another during the iteration.
-func ExampleClient_Avatars() {
-	baseURL, stop := startService()
-	defer stop()
-	studio, err := client.New(client.Config{BaseURL: baseURL, Email: "ada@example.com", Password: "correct horse battery staple"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	published := client.ListAvatarsParams{Status: new(gen.AvatarStatusPublished)}
-	for avatar, err := range studio.Avatars(context.Background(), published) {
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println(avatar.AvatarID, avatar.Status)
-	}
-
-	// Output:
-	// avatar-2 published
-	// avatar-1 published
-}
-
 // DownloadFile downloads the video of a lip-sync when it is finished. If the program is killed, the next
 // run downloads the rest.
 func ExampleClient_DownloadFile() {

@@ -11,13 +11,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-func newStudio(t *testing.T, service *clienttest.Service) *client.Client {
-	t.Helper()
-	c, err := client.New(client.Config{BaseURL: service.URL, Email: service.Email, Password: client.Credential(service.Password)})
-	check(t, err)
-	return c
-}
-
 // createLipsyncs creates n lip-syncs and returns their ids, newest first.
 func createLipsyncs(t *testing.T, c *client.Client, n int) (ids []string) {
 	t.Helper()
@@ -33,7 +26,7 @@ func createLipsyncs(t *testing.T, c *client.Client, n int) (ids []string) {
 func TestLipsyncs_iteratesOverAllPages(t *testing.T) {
 	t.Parallel()
 	service := clienttest.New(t)
-	c := newStudio(t, service)
+	c := newClient(t, func(c *client.Config) { c.BaseURL, c.Workspace = service.URL, "" })
 	want := createLipsyncs(t, c, 5)
 	all := c.Lipsyncs(t.Context(), client.ListLipsyncsParams{Limit: new(2)})
 	for range 2 {
@@ -59,7 +52,7 @@ func TestLipsyncs_iteratesOverAllPages(t *testing.T) {
 func TestLists_endWithAnError(t *testing.T) {
 	t.Parallel()
 	service := clienttest.New(t)
-	c := newStudio(t, service)
+	c := newClient(t, func(c *client.Config) { c.BaseURL, c.Workspace = service.URL, "" })
 	createLipsyncs(t, c, 3)
 	service.Fail("listLipsyncs", 1, clienttest.Status(500))
 	ctx, cancel := context.WithCancel(t.Context())

@@ -54,10 +54,11 @@ func TestTokens_surviveAFailedRenewal(t *testing.T) {
 		var c *client.Client
 		lines := 0
 		c = s.direct(t, func(config *client.Config) {
-			config.Logger = slog.New(calling{slog.DiscardHandler, func() {
+			config.Logger = slog.New(slog.NewTextHandler(writerFunc(func(line []byte) (int, error) {
 				lines++
 				mustGet(t, c)
-			}})
+				return len(line), nil
+			}), everything))
 		})
 		mustGet(t, c)
 		s.before = failing(refresh, http.StatusServiceUnavailable)

@@ -214,7 +214,6 @@ var responses = map[string]string{
 	"POST /v1/projects/update":          `{"title":"Hello"}`,
 	create:                              `{"avatar_id":"` + avatarID + `","status":"processing",` + moments + `}`,
 	details:                             `{"avatar_id":"` + avatarID + `","status":"published",` + moments + `}`,
-	"GET /v1/avatars/list":              `{"data":[{"avatar_id":"avatar-2","status":"published"}],"next_cursor":"next"}`,
 	"GET /v1/avatars/inference_details": `{"inference_id":"` + videoID + `","avatar_id":"` + avatarID + `","status":"succeeded",` + moments + `}`,
 	"POST /v1/lipsync/create_lipsync":   `{"inference_id":"` + videoID + `","status":"processing",` + moments + `}`,
 }
@@ -235,10 +234,6 @@ func (s *service) answer(w http.ResponseWriter, r *http.Request) {
 	case "GET /media/out.mp4":
 		_, _ = io.WriteString(w, "a video")
 		return
-	case "GET /v1/avatars/list":
-		if r.FormValue("cursor") != "" {
-			answer = `{"data":[{"avatar_id":"avatar-1","status":"published"}]}`
-		}
 	}
 	answerJSON(w, http.StatusOK, answer)
 }

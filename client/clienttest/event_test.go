@@ -3,7 +3,9 @@ package clienttest_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -25,31 +27,22 @@ type receiver struct {
 	url      string
 	statuses []string
 	ids      []string
-	handle   func(gen.AvatarEvent) error
+	handle   func(gen.AvatarEventData) error
 }
 
 func newReceiver(t *testing.T, s *clienttest.Service) *receiver {
 	t.Helper()
 	r := &receiver{}
-	take := func(status string, d webhook.Delivery) error {
-		r.statuses, r.ids = append(r.statuses, status), append(r.ids, d.ID)
-		return nil
-	}
 	handler, err := webhook.NewReceiver(webhook.Handlers{
-		Avatar: func(_ context.Context, e gen.AvatarEvent, d webhook.Delivery) error {
-			_ = take(string(e.Data.Status), d)
+		Unhandled: func(_ context.Context, e gen.Event, d webhook.Delivery) error {
+			var data gen.AvatarEventData // or that of an inference
+			_ = json.Unmarshal(e.Data, &data)
+			r.statuses, r.ids = append(r.statuses, fmt.Sprint(e.EventType, " ", data.Status)), append(r.ids, d.ID)
 			if r.handle != nil {
-				return r.handle(e)
+				return r.handle(data)
 			}
 			return nil
 		},
-		AvatarInference: func(_ context.Context, e gen.AvatarInferenceEvent, d webhook.Delivery) error {
-			return take("video "+string(e.Data.Status), d)
-		},
-		LipsyncInference: func(_ context.Context, e gen.LipsyncInferenceEvent, d webhook.Delivery) error {
-			return take("lip-sync "+string(e.Data.Status), d)
-		},
-		Unhandled: func(_ context.Context, e gen.Event, d webhook.Delivery) error { return take(string(e.EventType), d) },
 	}, webhook.StandardWebhooks(s.Secret))
 	check(t, err)
 	web := httptest.NewServer(handler)
@@ -79,8 +72,8 @@ func TestDeliver_sendsPendingEvents(t *testing.T) {
 	if len(r.statuses) != 0 {
 		t.Errorf("sent without Deliver: %v", r.statuses)
 	}
-	r.handle = func(event gen.AvatarEvent) error {
-		if event.Data.Status != gen.AvatarStatusConsentPending {
+	r.handle = func(event gen.AvatarEventData) error {
+		if event.Status != gen.AvatarStatusConsentPending {
 			return nil
 		}
 		_, err := c.SubmitConsent(t.Context(), gen.ConsentRequest{AvatarID: id, Granted: true})
@@ -98,7 +91,9 @@ func TestDeliver_sendsPendingEvents(t *testing.T) {
 	s.SetInference(lipsync.InferenceID, gen.InferenceStatusFailed)
 	s.SetInference(video.InferenceID, gen.InferenceStatusSucceeded)
 	s.Deliver()
-	want := []string{"processing", "consent_pending", "published", "lip-sync failed", "video succeeded"}
+	want := []string{
+		"avatar_event processing", "avatar_event consent_pending", "avatar_event published", "lipsync_inference_event failed", "avatar_inference_event succeeded",
+	}
 	if diff := cmp.Diff(want, r.statuses); diff != "" {
 		t.Errorf("notifications (-want +got):\n%s", diff)
 	}
@@ -125,8 +120,8 @@ func TestDeliver_sendsRefusedEventsAgain(t *testing.T) {
 	c, r := newClient(t, s), newReceiver(t, s)
 	first, second := r.newAvatar(t, c), r.newAvatar(t, c)
 	s.SetAvatar(first, gen.AvatarStatusConsentPending)
-	r.handle = func(event gen.AvatarEvent) error {
-		if event.Data.AvatarID == first {
+	r.handle = func(event gen.AvatarEventData) error {
+		if event.AvatarID == first {
 			return errors.New("not now")
 		}
 		return nil
@@ -232,21 +227,18 @@ func TestService_failsTheTest(t *testing.T) {
 			}
 		}, "the response to GET /projects/v2 does not match"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := &failing{TB: t}
-			s := clienttest.New(f)
-			func() {
-				defer func() {
-					if cause := recover(); cause != nil && cause != f {
-						panic(cause)
-					}
-				}()
-				test.misuse(t, s, newClient(t, s))
+		f := &failing{TB: t}
+		s := clienttest.New(f)
+		func() {
+			defer func() {
+				if cause := recover(); cause != nil && cause != f {
+					panic(cause)
+				}
 			}()
-			if got := f.failed(); len(got) == 0 || !strings.Contains(got[0], test.want) {
-				t.Errorf("the test fails with %q, want %q", got, test.want)
-			}
-		})
+			test.misuse(t, s, newClient(t, s))
+		}()
+		if got := f.failed(); len(got) == 0 || !strings.Contains(got[0], test.want) {
+			t.Errorf("%s: the test fails with %q, want %q", name, got, test.want)
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/standardwebhooks"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
 // The example of the Standard Webhooks specification.
@@ -27,9 +28,7 @@ const (
 func mustSecret(t testing.TB, text string) standardwebhooks.Secret {
 	t.Helper()
 	secret, err := standardwebhooks.ParseSecret(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	return secret
 }
 
@@ -43,13 +42,6 @@ func signed(id, timestamp, signature string) http.Header {
 		}
 	}
 	return header
-}
-
-func mustSign(t testing.TB, header http.Header, id string, at time.Time, body []byte, secrets ...standardwebhooks.Secret) {
-	t.Helper()
-	if err := standardwebhooks.Sign(header, id, at, body, secrets...); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // Sign refuses what Verify would refuse, and leaves the header unchanged.
@@ -142,7 +134,7 @@ func TestVerify_acceptsEitherSecretDuringRotation(t *testing.T) {
 		"new, zero or new": {[]standardwebhooks.Secret{after}, []standardwebhooks.Secret{{}, after}, nil},
 	} {
 		header := http.Header{}
-		mustSign(t, header, "id", now, body, test.signs...)
+		harness.Check(t, standardwebhooks.Sign(header, "id", now, body, test.signs...))
 		if err := standardwebhooks.Verify(header, body, now, test.knows...); !errors.Is(err, test.err) {
 			t.Errorf("%s: error %v, want %v", name, err, test.err)
 		}
@@ -166,9 +158,7 @@ func FuzzSign(f *testing.F) {
 			return
 		}
 		var wire bytes.Buffer
-		if err := header.Write(&wire); err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, header.Write(&wire))
 		wire.WriteString("\r\n")
 		received, err := textproto.NewReader(bufio.NewReader(&wire)).ReadMIMEHeader()
 		if err != nil {
