@@ -1,30 +1,12 @@
 package client_test
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/client"
-	"github.com/avatarstudio/avatarstudio/gen"
 )
-
-// A redirect with an invalid Location is an error that does not show the Location.
-func TestRedirect_withAnInvalidLocation(t *testing.T) {
-	t.Parallel()
-	s := newService()
-	s.before = func(w http.ResponseWriter, r *http.Request) bool {
-		w.Header().Set("Location", "http://[canary?token=canary")
-		w.WriteHeader(http.StatusTemporaryRedirect)
-		return true
-	}
-	err := errorOf(s.direct(t, static).CreateAvatar(t.Context(), gen.CreateAvatarRequest{}))
-	answer, ok := errors.AsType[*client.Error](err)
-	if !ok || answer.StatusCode != 307 || answer.Attempts != 1 || strings.Contains(err.Error(), "canary") || errors.Is(err, client.ErrOutcomeUnknown) {
-		t.Errorf("error %v", err)
-	}
-}
 
 func TestUserAgent_isSentInEveryRequest(t *testing.T) {
 	t.Parallel()

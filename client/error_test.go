@@ -41,6 +41,7 @@ func TestError_describesResponse(t *testing.T) {
 		text        string
 	}{
 		"301":          {301, "", "", nil, at + "301 Moved Permanently"},
+		"303":          {303, "", "", nil, at + "303 See Other"},
 		"400":          {400, prob, `{"title":"Bad Request","detail":"The request does not match the interface.","errors":[{"pointer":"/a","detail":"is required"},{"pointer":"/b","detail":"is too long"}]}`, client.ErrInvalid, at + "400 Bad Request: The request does not match the interface. [/a is required] [/b is too long]"},
 		"a whole body": {400, prob, `{"errors":[{"pointer":"","detail":"must be an object"}]}`, client.ErrInvalid, at + "400 Bad Request [must be an object]"},
 		"401":          {401, prob, `{"title":"Unauthorized","detail":"No."}`, client.ErrUnauthorized, at + "401 Unauthorized: No."},
@@ -66,7 +67,7 @@ func TestError_describesResponse(t *testing.T) {
 		s := newService()
 		s.before = func(w http.ResponseWriter, _ *http.Request) bool {
 			w.Header()["Content-Type"] = []string{test.contentType}
-			w.Header().Set("Location", "https://elsewhere.example.com/?canary")
+			w.Header().Set("Location", map[int]string{301: "https://elsewhere.example.com/?canary", 303: "http://[canary"}[test.status])
 			w.WriteHeader(test.status)
 			_, _ = w.Write([]byte(test.body))
 			return true

@@ -238,40 +238,37 @@ func TestReceiver_respondsWith500AfterAPanic(t *testing.T) {
 		"any":             {"out of luck", true, "out of luck"},
 		"ErrAbortHandler": {http.ErrAbortHandler, false, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			calls := 0
-			receiver := answering(t, func(context.Context) error {
-				if calls++; calls == 1 {
-					panic(test.reason)
-				}
-				return nil
-			})
-			var reported strings.Builder
-			server := httptest.NewUnstartedServer(receiver)
-			server.Config.ErrorLog = log.New(&reported, "", 0)
-			server.Start()
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader(unlisted))
-			check(t, err)
-			request.Header = withID("a")
-			response, err := server.Client().Do(request)
-			if (err == nil) != test.answered {
-				t.Fatalf("error %v", err)
+		calls := 0
+		receiver := answering(t, func(context.Context) error {
+			if calls++; calls == 1 {
+				panic(test.reason)
 			}
-			if err == nil {
-				check(t, response.Body.Close())
-				if response.StatusCode != http.StatusInternalServerError || response.ContentLength != 0 || !response.Close {
-					t.Errorf("the response is %+v", response)
-				}
-			}
-			server.Close()
-			if err := receiver.Handle(t.Context(), withID("a"), []byte(unlisted)); err != nil || calls != 2 {
-				t.Errorf("the claim is not released: error %v after %d calls", err, calls)
-			}
-			if !strings.Contains(reported.String(), test.reported) || test.reported == "" && reported.Len() != 0 {
-				t.Errorf("the server reported %q", reported.String())
-			}
+			return nil
 		})
+		var reported strings.Builder
+		server := httptest.NewUnstartedServer(receiver)
+		server.Config.ErrorLog = log.New(&reported, "", 0)
+		server.Start()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader(unlisted))
+		check(t, err)
+		request.Header = withID("a")
+		response, err := server.Client().Do(request)
+		if (err == nil) != test.answered {
+			t.Fatalf("%s: error %v", name, err)
+		}
+		if err == nil {
+			check(t, response.Body.Close())
+			if response.StatusCode != http.StatusInternalServerError || response.ContentLength != 0 || !response.Close {
+				t.Errorf("%s: the response is %+v", name, response)
+			}
+		}
+		server.Close()
+		if err := receiver.Handle(t.Context(), withID("a"), []byte(unlisted)); err != nil || calls != 2 {
+			t.Errorf("%s: the claim is not released: error %v after %d calls", name, err, calls)
+		}
+		if !strings.Contains(reported.String(), test.reported) || test.reported == "" && reported.Len() != 0 {
+			t.Errorf("%s: the server reported %q", name, reported.String())
+		}
 	}
 }
 

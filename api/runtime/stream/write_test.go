@@ -184,19 +184,30 @@ func TestSend_endsWhenTheServerShutsDown(t *testing.T) {
 	}
 }
 
-// A stream whose context ends for another reason is not taken for complete.
-func TestSend_isCutIfTheRequestIsCanceled(t *testing.T) {
+// A stream whose context ends for another reason is not taken for complete. Whoever does not know Fail must not write into
+// a stream.
+func TestSend_isCut(t *testing.T) {
 	t.Parallel()
 	ended := make(chan error, 1)
-	handler := sends(lines, untilDone(ended))
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithCancel(r.Context())
-		cancel()
-		handler.ServeHTTP(w, r.WithContext(ctx))
-	}))
-	t.Cleanup(server.Close)
-	if text, err := io.ReadAll(get(t, server.Client(), server.URL).Body); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("%q, %v", text, err)
+	for name, handler := range map[string]http.HandlerFunc{
+		"canceled": func(w http.ResponseWriter, r *http.Request) {
+			ctx, cancel := context.WithCancel(r.Context())
+			cancel()
+			sends(lines, untilDone(ended)).ServeHTTP(w, r.WithContext(ctx))
+		},
+		"another response": func(w http.ResponseWriter, r *http.Request) {
+			w, _, stop := stream.Open(w, r)
+			defer stop()
+			err := stream.Send(w, http.StatusOK, lines, func(yield func(thing, error) bool) { yield(thing{}, errBroken) }, nil)
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		},
+	} {
+		server := httptest.NewServer(handler)
+		t.Cleanup(server.Close)
+		text, err := io.ReadAll(get(t, server.Client(), server.URL).Body)
+		if !errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(string(text), errBroken.Error()) {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
 	}
 }
 
@@ -210,21 +221,6 @@ func TestSend_sendsNoItemsToHead(t *testing.T) {
 	harness.Check(t, err)
 	if _ = response.Body.Close(); response.Header.Get("Content-Type") != sse {
 		t.Errorf("%v", response.Header)
-	}
-}
-
-// Whoever does not know Fail must not write into a stream.
-func TestOpen_abortsAnotherResponse(t *testing.T) {
-	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w, _, stop := stream.Open(w, r)
-		defer stop()
-		err := stream.Send(w, http.StatusOK, lines, func(yield func(thing, error) bool) { yield(thing{}, errBroken) }, nil)
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-	}))
-	t.Cleanup(server.Close)
-	if text, err := io.ReadAll(get(t, server.Client(), server.URL).Body); !errors.Is(err, io.ErrUnexpectedEOF) || len(text) > 0 {
-		t.Errorf("%q, %v", text, err)
 	}
 }
 

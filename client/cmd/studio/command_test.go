@@ -12,7 +12,7 @@ import (
 func TestCommands_reportInputErrorsInOneLine(t *testing.T) {
 	t.Parallel()
 	const base = "--base-url=http://127.0.0.1:1"
-	for name, test := range map[string]struct {
+	for _, test := range map[string]struct {
 		args []string
 		want string
 	}{
@@ -38,13 +38,7 @@ func TestCommands_reportInputErrorsInOneLine(t *testing.T) {
 	} {
 		p := newTest(t)
 		p.Env.Token = "a"
-		code, stdout, stderr := p.run(t, "", test.args...)
-		if code != exitUsage || !strings.HasPrefix(stderr, "studio: ") || !strings.Contains(stderr, test.want) {
-			t.Errorf("%s: exit code %d, %q, want %q", name, code, stderr, test.want)
-		}
-		if strings.Contains(stderr, "\n") || stdout != "" || strings.Contains(stderr, "hunter2") {
-			t.Errorf("%s: not one line of an error: %q %q", name, stdout, stderr)
-		}
+		p.mustFail(t, exitUsage, test.want, test.args...)
 	}
 }
 

@@ -82,11 +82,30 @@ func (p *program) must(t *testing.T, stdin string, args ...string) string {
 	return stdout
 }
 
-// mustFail runs a command that has to fail with an exit code and an error that contains want.
+// mustFail runs a command that has to fail with an exit code and one line of an error that contains want.
 func (p *program) mustFail(t *testing.T, code int, want string, args ...string) {
 	t.Helper()
-	if got, _, stderr := p.run(t, "", args...); got != code || !strings.Contains(stderr, want) {
-		t.Errorf("%v: exit code %d, %s", args, got, stderr)
+	p.mustFailWith(t, "", code, want, args...)
+}
+
+func (p *program) mustFailWith(t *testing.T, stdin string, code int, want string, args ...string) {
+	t.Helper()
+	got, stdout, stderr := p.run(t, stdin, args...)
+	if got != code || !strings.HasPrefix(stderr, "studio: ") || !strings.Contains(stderr, want) {
+		t.Errorf("%v: exit code %d, %q, want %d and %q", args, got, stderr, code, want)
+	}
+	if strings.Contains(stderr, "\n") || stdout != "" || strings.Contains(stderr, "hunter2") {
+		t.Errorf("%v: not one line of an error: %q %q", args, stdout, stderr)
+	}
+}
+
+// wantParts checks that a text contains all parts.
+func wantParts(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q is not in\n%s", part, text)
+		}
 	}
 }
 
