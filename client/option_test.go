@@ -60,8 +60,8 @@ const (
 )
 
 // A conflict that follows an attempt with an unknown outcome is caused by that attempt and is retried. Any
-// other conflict is about the record. An unknown outcome stays unknown when a later attempt fails for certain. A transport
-// that gave up before it read the body cannot read it afterwards.
+// other conflict is about the record. An unknown outcome stays unknown when a later attempt fails for certain. A
+// transport that gave up before it read the body cannot read it afterwards.
 func TestWithIdempotencyKey_retriesConflictsOfItsOwnAttempts(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

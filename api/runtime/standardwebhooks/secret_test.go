@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/standardwebhooks"
-	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
 func TestParseSecret_acceptsKeysOf24To64Bytes(t *testing.T) {
@@ -54,7 +53,7 @@ func TestSecret_hidesKey(t *testing.T) {
 	secret := standardwebhooks.NewSecret()
 	canary := strings.TrimPrefix(secret.Reveal(), "whsec_")
 	key, err := base64.StdEncoding.DecodeString(canary)
-	harness.Check(t, err)
+	check(t, err)
 	var shown bytes.Buffer
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
 		fmt.Fprintf(&shown, verb, secret)
@@ -62,7 +61,7 @@ func TestSecret_hidesKey(t *testing.T) {
 		fmt.Fprintf(&shown, verb, struct{ S standardwebhooks.Secret }{secret})
 		fmt.Fprintf(&shown, verb, struct{ s []standardwebhooks.Secret }{[]standardwebhooks.Secret{secret}})
 	}
-	harness.Check(t, json.NewEncoder(&shown).Encode(map[string]any{"secret": secret}))
+	check(t, json.NewEncoder(&shown).Encode(map[string]any{"secret": secret}))
 	slog.New(slog.NewTextHandler(&shown, nil)).Info("text", "secret", secret)
 	slog.New(slog.NewJSONHandler(&shown, nil)).Info("json", "secret", secret, "in", struct{ S standardwebhooks.Secret }{secret})
 	for _, form := range []string{canary, fmt.Sprintf("%x", canary), fmt.Sprintf("%x", key), strings.Trim(fmt.Sprintf("%d", key), "[]")} {

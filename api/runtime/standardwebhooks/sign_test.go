@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/standardwebhooks"
-	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
 // The example of the Standard Webhooks specification.
@@ -25,10 +24,17 @@ const (
 	specSignature = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 )
 
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func mustSecret(t testing.TB, text string) standardwebhooks.Secret {
 	t.Helper()
 	secret, err := standardwebhooks.ParseSecret(text)
-	harness.Check(t, err)
+	check(t, err)
 	return secret
 }
 
@@ -134,7 +140,7 @@ func TestVerify_acceptsEitherSecretDuringRotation(t *testing.T) {
 		"new, zero or new": {[]standardwebhooks.Secret{after}, []standardwebhooks.Secret{{}, after}, nil},
 	} {
 		header := http.Header{}
-		harness.Check(t, standardwebhooks.Sign(header, "id", now, body, test.signs...))
+		check(t, standardwebhooks.Sign(header, "id", now, body, test.signs...))
 		if err := standardwebhooks.Verify(header, body, now, test.knows...); !errors.Is(err, test.err) {
 			t.Errorf("%s: error %v, want %v", name, err, test.err)
 		}
@@ -158,7 +164,7 @@ func FuzzSign(f *testing.F) {
 			return
 		}
 		var wire bytes.Buffer
-		harness.Check(t, header.Write(&wire))
+		check(t, header.Write(&wire))
 		wire.WriteString("\r\n")
 		received, err := textproto.NewReader(bufio.NewReader(&wire)).ReadMIMEHeader()
 		if err != nil {

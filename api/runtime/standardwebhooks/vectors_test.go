@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/standardwebhooks"
-	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
 // The vectors were made by the libraries in testdata/foreign, whose tests also verify the signatures of
@@ -17,7 +16,7 @@ import (
 func TestVectors_matchOtherLibraries(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile("testdata/vectors.json")
-	harness.Check(t, err)
+	check(t, err)
 	var vectors []struct {
 		Name       string            `json:"name"`
 		Secrets    []string          `json:"secrets"`
@@ -27,7 +26,7 @@ func TestVectors_matchOtherLibraries(t *testing.T) {
 		Times      int               `json:"times"`
 		Signatures map[string]string `json:"signatures"`
 	}
-	harness.Check(t, json.Unmarshal(content, &vectors))
+	check(t, json.Unmarshal(content, &vectors))
 	libraries := map[string]int{}
 	for _, v := range vectors {
 		at, body := time.Unix(v.Timestamp, 0), bytes.Repeat(v.Body, v.Times)
@@ -36,7 +35,7 @@ func TestVectors_matchOtherLibraries(t *testing.T) {
 			secrets[i] = mustSecret(t, text)
 		}
 		header := http.Header{}
-		harness.Check(t, standardwebhooks.Sign(header, v.ID, at, body, secrets...))
+		check(t, standardwebhooks.Sign(header, v.ID, at, body, secrets...))
 		for library, signature := range v.Signatures {
 			libraries[library]++
 			if header.Get(standardwebhooks.HeaderSignature) != signature {

@@ -184,8 +184,8 @@ func TestSend_endsWhenTheServerShutsDown(t *testing.T) {
 	}
 }
 
-// A stream whose context ends for another reason is not taken for complete. Whoever does not know Fail must not write into
-// a stream.
+// A stream whose context ends for another reason is not taken for complete. Whoever does not know Fail must not write
+// into a stream.
 func TestSend_isCut(t *testing.T) {
 	t.Parallel()
 	ended := make(chan error, 1)
