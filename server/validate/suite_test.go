@@ -34,13 +34,13 @@ type suiteGroup struct {
 	} `json:"tests"`
 }
 
-// readSuite returns the groups of the suite in the files that match a pattern, by file. It skips the test if the suite
-// is not here.
+// readSuite returns the groups of the suite in the files that match a pattern, by file: none if the suite is not here.
 func readSuite(t *testing.T, patterns ...string) map[string][]suiteGroup {
 	t.Helper()
 	tests := filepath.Join(os.Getenv(suiteDir), "tests", "draft2020-12")
 	if _, err := os.Stat(tests); err != nil {
-		t.Skip(suiteDir + " does not name a directory: get the suite, and have it name where it is")
+		t.Log(suiteDir + " does not name a directory: get the suite, and have it name where it is")
+		return nil
 	}
 	all := make(map[string][]suiteGroup)
 	for _, pattern := range patterns {
@@ -63,6 +63,9 @@ func readSuite(t *testing.T, patterns ...string) map[string][]suiteGroup {
 func TestSuite_passesExceptDocumentedDeviations(t *testing.T) {
 	t.Parallel()
 	files := readSuite(t, "*.json", "optional/*.json", "optional/*/*.json")
+	if files == nil {
+		t.SkipNow()
+	}
 	documents := suiteDocuments(t, filepath.Join(os.Getenv(suiteDir), "remotes"))
 	used := make(map[string]bool)
 	for file, groups := range files {
