@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"fmt"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -15,8 +14,8 @@ import (
 const canary = "c4n4ry"
 
 // No response and no log line contains a value that the caller sent, wherever the caller puts it and whether
-// or not it is valid. All operations are unimplemented, because an implementation may return such values. The tests of
-// package validate have more bodies.
+// or not it is valid. All operations are unimplemented, because an implementation may return such values. The test of
+// package validate has the values of parameters and bodies.
 func TestHandler_echoesNoSubmittedValue(t *testing.T) {
 	t.Parallel()
 	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
@@ -52,16 +51,12 @@ func sendEverywhere(operation *openapi3.Operation, path string, send func(target
 	send(path, `{}`, "X-Request-Id", canary+" ")
 	send(path+"?"+canary+"="+canary, `{}`)
 	for _, parameter := range operation.Parameters {
-		name := parameter.Value.Name
-		switch query := name + "=" + url.QueryEscape(canary); {
+		switch name := parameter.Value.Name; {
 		case name == "X-Request-Id": // a valid request id is echoed
 		case parameter.Value.In == openapi3.ParameterInHeader:
-			send(path, `{}`, name, canary)
 			send(path, `{}`, name, strings.Repeat(canary, 100))
 		default:
-			for _, query := range []string{query, query + "&" + query, query + "%zz", query + strings.Repeat(canary, 100)} {
-				send(path+"?"+query, `{}`)
-			}
+			send(path+"?"+name+"="+strings.Repeat(canary, 100), `{}`)
 		}
 	}
 	if operation.RequestBody == nil {
@@ -71,16 +66,9 @@ func sendEverywhere(operation *openapi3.Operation, path string, send func(target
 		send(path, body)
 	}
 	for documented, media := range operation.RequestBody.Value.Content {
-		contentType := strings.ReplaceAll(documented, "*", canary)
-		send(path, canary, "Content-Type", contentType+"; "+canary+"="+canary)
-		if documented != "application/json" {
-			send(path, canary, "Content-Type", contentType)
-			continue
-		}
+		send(path, canary, "Content-Type", strings.ReplaceAll(documented, "*", canary)+"; "+canary+"="+canary)
 		for name := range media.Schema.Value.Properties {
 			send(path, `{"`+name+`":"`+canary+`"}`)
-			send(path, `{"`+name+`":{"`+canary+`":["`+canary+`"]}}`)
-			send(path, `{"`+strings.ToUpper(name)+`":"`+canary+`"}`)
 		}
 	}
 }

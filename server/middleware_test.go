@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -150,23 +149,14 @@ func TestAdmit_runsBeforeTheBodyIsRead(t *testing.T) {
 	}
 }
 
-// hold buffers a response and sends it when it is complete.
-type hold struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (h *hold) Header() http.Header            { return h.header }
-func (h *hold) WriteHeader(status int)         { h.status = status }
-func (h *hold) Write(body []byte) (int, error) { return h.body.Write(body) }
+// holding buffers a response and sends it when it is complete.
 func holding(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		held := &hold{header: make(http.Header), status: http.StatusOK}
+		held := httptest.NewRecorder()
 		next.ServeHTTP(held, r)
-		maps.Copy(w.Header(), held.header)
-		w.WriteHeader(held.status)
-		_, _ = w.Write(held.body.Bytes())
+		maps.Copy(w.Header(), held.Header())
+		w.WriteHeader(held.Code)
+		_, _ = w.Write(held.Body.Bytes())
 	})
 }
 
@@ -282,7 +272,7 @@ func TestWrap_mayReturnBeforeTheHandler(t *testing.T) {
 		cfg.Wrap = func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				ctx, cancel := context.WithCancel(r.Context())
-				go next.ServeHTTP(&hold{header: make(http.Header)}, r.WithContext(ctx))
+				go next.ServeHTTP(httptest.NewRecorder(), r.WithContext(ctx))
 				<-entered
 				server.WriteProblem(w, r, &server.Error{Status: http.StatusServiceUnavailable})
 				cancel()
