@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -31,9 +30,7 @@ func TestFetch_followsGuardedRedirects(t *testing.T) {
 		}
 	}))
 	t.Cleanup(web.Close)
-	s, err := sender.New(sender.Config{AllowHTTP: true, AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}})
-	harness.Check(t, err)
-	t.Cleanup(s.Close)
+	s := newSender(t, sender.Config{})
 	for _, test := range []struct {
 		url     string
 		status  int
@@ -77,7 +74,7 @@ func TestSender_sendsURLsInTheFormOfTheStandard(t *testing.T) {
 		target.Store(r.RequestURI)
 	}))
 	t.Cleanup(web.Close)
-	s := newSender(t, sender.Config{AllowHTTP: true, AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}})
+	s := newSender(t, sender.Config{})
 	for raw, want := range harness.URLs() {
 		canonical, err := s.CanonicalURL(web.URL + raw)
 		if err != nil || canonical != web.URL+want {

@@ -3,7 +3,6 @@ package sender_test
 import (
 	"context"
 	"net"
-	"net/netip"
 	"os"
 	"sync/atomic"
 	"testing"
@@ -34,7 +33,7 @@ func newSender(tb testing.TB, cfg sender.Config) *sender.Sender {
 	tb.Helper()
 	cfg.AllowHTTP = true
 	if cfg.AllowNetworks == nil {
-		cfg.AllowNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+		cfg.AllowNetworks = networks("127.0.0.1/32")
 	}
 	s, err := sender.New(cfg)
 	harness.Check(tb, err)
