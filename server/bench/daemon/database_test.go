@@ -65,14 +65,8 @@ func (s *setup) seed(u *user, urls []string, subjects, events int) {
 		}
 	}
 	check(s.t, tx.Commit())
-	s.analyze()
-}
-
-// analyze does what autovacuum would do later.
-func (s *setup) analyze() {
-	s.t.Helper()
 	if s.database == postgreSQL {
-		s.exec("ANALYZE")
+		s.exec("ANALYZE") // as autovacuum would do later
 	}
 }
 
