@@ -19,6 +19,7 @@ func TestLoad_acceptsUnusualDocuments(t *testing.T) {
 		return "paths: {/a: {get: {responses: {200: {content: {" + media + "}}}}}}"
 	}
 	for name, text := range map[string]string{
+		"JSON, with a byte order mark":  "\ufeff" + `{"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": {}}`,
 		"a number with a leading zero":  head + "components: {examples: {a: {value: 02894}}}",
 		"other notations of numbers":    head + "components: {examples: {a: {value: [+1, -007, .5, 1., -.5e1, 0x1F, 0o17, 1e3]}}}",
 		"a text that YAML 1.1 reads":    head + "components: {examples: {a: {value: [1_000, 0b11, yes, 12:30:45, 2001-12-14]}}}",
@@ -89,7 +90,7 @@ func TestLoad_lenientModeAcceptsWhatOpenAPIAllows(t *testing.T) {
 	}
 }
 
-// Load reports all errors of all documents at once, and none that follows from another. Lenient mode divides
+// Load reports all errors of all documents at once, and none that follows from another or twice. Lenient mode divides
 // the same ones into those that it ignores and those that it returns.
 func TestLoad_reportsAllErrors(t *testing.T) {
 	t.Parallel()
@@ -102,13 +103,15 @@ paths:
       requestBody: {content: 1}
       responses: {999: {description: d}, 200: {}}
       security: [{none: []}]
+  /c: {get: {parameters: [{$ref: '#/components/parameters/P'}]}, put: {parameters: [{$ref: '#/components/parameters/P'}]}}
 components:
   schemas:
     A: {type: [strin, strin], maxLength: -1, nullable: true, pattern: '(?=a)', format: other, format: twice}
     B: {oneOf: [], discriminator: {}, enum: 1, properties: {a: {$ref: '#/components/schemas/A', no: 1}}}
     C: {allOf: [{$ref: '#/components/schemas/C'}], const: !!binary aGk=}
   securitySchemes: {s: {type: apiKey}, t: {}}
-security: [{s: [], t: []}]
+  parameters: {P: {name: a, in: query, style: label, schema: {}}}
+security: [{s: [], none: []}]
 `
 	documents := map[string][]byte{"broken.yaml": []byte("a: [")}
 	want := []string{
@@ -122,22 +125,24 @@ security: [{s: [], t: []}]
 		"openapi.yaml:10:19: /paths/~1a~1{id}/get/responses/999: is no status, which has three digits, or one and XX, or is default",
 		"openapi.yaml:10:47: /paths/~1a~1{id}/get/responses/200: must have the member description",
 		"openapi.yaml:11:25: /paths/~1a~1{id}/get/security/0/none: is no security scheme of the document",
-		"openapi.yaml:14:16: /components/schemas/A/type/0: must be array, boolean, integer, null, number, object or string, and occur once",
-		"openapi.yaml:14:23: /components/schemas/A/type/1: must be array, boolean, integer, null, number, object or string, and occur once",
-		"openapi.yaml:14:42: /components/schemas/A/maxLength: must be an integer that is not negative",
-		"openapi.yaml:14:46: /components/schemas/A/nullable: is not known since OpenAPI 3.1, which has the type null",
-		"openapi.yaml:14:71: /components/schemas/A/pattern: has a look-ahead or look-behind, which RE2 does not support",
-		"openapi.yaml:14:88: /components/schemas/A/format: is a format that is not known: other",
-		"openapi.yaml:14:95: occurs more than once in its object: format",
-		"openapi.yaml:15:16: /components/schemas/B/oneOf: must have a schema",
-		"openapi.yaml:15:35: /components/schemas/B/discriminator: must have the member propertyName",
-		"openapi.yaml:15:45: /components/schemas/B/enum: must be an array",
-		"openapi.yaml:15:97: /components/schemas/B/properties/a/no: is not known",
-		"openapi.yaml:16:8: /components/schemas/C: contains itself without a member or an element between",
-		"openapi.yaml:16:59: has a tag that JSON has no equal for: !!binary",
-		"openapi.yaml:17:24: /components/securitySchemes/s: must have the member in",
-		"openapi.yaml:17:24: /components/securitySchemes/s: must have the member name",
-		"openapi.yaml:17:43: /components/securitySchemes/t: must have the member type",
+		"openapi.yaml:15:16: /components/schemas/A/type/0: must be array, boolean, integer, null, number, object or string, and occur once",
+		"openapi.yaml:15:23: /components/schemas/A/type/1: must be array, boolean, integer, null, number, object or string, and occur once",
+		"openapi.yaml:15:42: /components/schemas/A/maxLength: must be an integer that is not negative",
+		"openapi.yaml:15:46: /components/schemas/A/nullable: is not known since OpenAPI 3.1, which has the type null",
+		"openapi.yaml:15:71: /components/schemas/A/pattern: has a look-ahead or look-behind, which RE2 does not support",
+		"openapi.yaml:15:88: /components/schemas/A/format: is a format that is not known: other",
+		"openapi.yaml:15:95: occurs more than once in its object: format",
+		"openapi.yaml:16:16: /components/schemas/B/oneOf: must have a schema",
+		"openapi.yaml:16:35: /components/schemas/B/discriminator: must have the member propertyName",
+		"openapi.yaml:16:45: /components/schemas/B/enum: must be an array",
+		"openapi.yaml:16:97: /components/schemas/B/properties/a/no: is not known",
+		"openapi.yaml:17:8: /components/schemas/C: contains itself without a member or an element between",
+		"openapi.yaml:17:59: has a tag that JSON has no equal for: !!binary",
+		"openapi.yaml:18:24: /components/securitySchemes/s: must have the member in",
+		"openapi.yaml:18:24: /components/securitySchemes/s: must have the member name",
+		"openapi.yaml:18:43: /components/securitySchemes/t: must have the member type",
+		"openapi.yaml:19:47: /components/parameters/P/style: is not form, spaceDelimited, pipeDelimited or deepObject",
+		"openapi.yaml:20:26: /security/0/none: is no security scheme of the document",
 	}
 	_, err := validate.Load([]byte(text), validate.Config{Documents: documents})
 	var got []string

@@ -128,6 +128,7 @@ func checkQueries(tb testing.TB, o *validate.Operation, cases map[string]string)
 	for query, want := range cases {
 		r := httptest.NewRequest(http.MethodGet, "/p", nil)
 		r.URL.RawQuery = query
+		r.Header.Set("X-Workspace-Id", "w") // for takesParameters
 		if got := violations(serve(tb, o, r).err); got != want {
 			tb.Errorf("%q: got %q, want %q", query, got, want)
 		}

@@ -101,22 +101,6 @@ func TestLoad_locatesErrors(t *testing.T) {
 	}
 }
 
-// A document has the same meaning in YAML block style, YAML flow style and JSON.
-func TestLoad_readsYAMLAndJSONAlike(t *testing.T) {
-	t.Parallel()
-	for _, text := range []string{
-		head + "components:\n  schemas:\n    S:\n      type: [array, 'null']\n      items: {$ref: '#/components/schemas/S'}\n      minItems: 1",
-		"{openapi: 3.1.0, info: {title: t, version: '1'}, components: {schemas: {S: {type: [array, 'null'], items: {$ref: '#/components/schemas/S'}, minItems: 1}}}}",
-		"\ufeff" + `{"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "components": {"schemas": {"S": {"type": ["array", "null"],
-			"items": {"$ref": "#/components/schemas/S"}, "minItems": 1}}}}`,
-	} {
-		v, err := validate.Load([]byte(text), validate.Config{})
-		harness.Check(t, err)
-		s, _ := v.Schema("S")
-		checkBodies(t, s, map[string]string{`[[null], null]`: "ok", `[[]]`: "/0 minItems", `[1]`: "/0 type"})
-	}
-}
-
 // References may point to the given documents and to nothing else.
 func TestLoad_resolvesReferencesToOtherDocuments(t *testing.T) {
 	t.Parallel()

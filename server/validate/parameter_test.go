@@ -24,7 +24,7 @@ const takesParameters = `{
 func TestOperation_Handler_checksQueryParameters(t *testing.T) {
 	t.Parallel()
 	o := operationOf(t, "GET", takesParameters, anyObject, validate.Config{})
-	for query, want := range map[string]string{
+	checkQueries(t, o, map[string]string{
 		"id=abc": "ok",
 		"id=a%62c&on=true&ratio=0.5&kind=a+b&key=k": "ok",
 		"i%64=abc":                             "ok",
@@ -46,14 +46,7 @@ func TestOperation_Handler_checksQueryParameters(t *testing.T) {
 		"id=abc&kind=x":                        "query:kind enum",
 		"id=abc&key=":                          "query:key minLength",
 		"id=a&on=x&ratio=y":                    "query:id minLength, query:on type, query:ratio type",
-	} {
-		r := httptest.NewRequest("GET", "/p", nil)
-		r.URL.RawQuery = query
-		r.Header.Set("X-Workspace-Id", "w")
-		if got := violations(serve(t, o, r).err); got != want {
-			t.Errorf("%s: got %q, want %q", query, got, want)
-		}
-	}
+	})
 }
 
 func TestOperation_Handler_checksHeaderParameters(t *testing.T) {

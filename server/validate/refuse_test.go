@@ -137,18 +137,3 @@ func TestLoad_rejectsInvalidLimits(t *testing.T) {
 		}
 	}
 }
-
-// An error in a part that several operations share is reported once.
-func TestLoad_reportsSharedErrorsOnce(t *testing.T) {
-	t.Parallel()
-	const op = `{"parameters": [{"$ref": "#/components/parameters/P"}], "responses": {"200": {"$ref": "#/components/responses/R"}}}`
-	_, err := validate.Load(document(t, `{"security": [{"none": []}], "paths": {"/a": {"get": `+op+`, "put": `+op+`}}, "components": {
-		"parameters": {"P": {"name": "a", "in": "query", "style": "label", "schema": {"type": "string"}}},
-		"responses": {"R": {"description": "d", "content": {"html": {}}}}}}`), validate.Config{})
-	want := "validate: openapi.yaml:1:94: /components/parameters/P/style: is not form, spaceDelimited, pipeDelimited or deepObject\n" +
-		"openapi.yaml:1:133: /components/responses/R/content/html: is no media type that can be checked\n" +
-		"openapi.yaml:1:490: /security/0/none: is no security scheme of the document"
-	if err == nil || err.Error() != want {
-		t.Errorf("got %v", err)
-	}
-}
