@@ -107,8 +107,8 @@ func TestOperation_Handler_usesTheMostSpecificMediaType(t *testing.T) {
 	} {
 		r := jsonRequest("POST", "/p", "{}")
 		r.Header = header
-		if got := violations(serve(t, o, r).err); got != strings.TrimSpace(name) {
-			t.Errorf("%v: %s", header, got)
+		if err := serve(t, o, r).err; violations(err) != strings.TrimSpace(name) || err != nil && err.Status != http.StatusUnsupportedMediaType {
+			t.Errorf("%v: %v", header, err)
 		}
 	}
 }
