@@ -32,29 +32,31 @@ func (d *daemon) awaitReadiness(t *testing.T, status string) {
 }
 
 // A daemon is not ready while its database cannot be written, with a full disk or a locked table, while it cannot renew
-// its lease, and beside tables of another version. The log has the cause once.
+// its lease, beside tables of another version, and while no file can be written. The log has the cause once.
 func TestDaemon_isUnreadyWhileItCannotWork(t *testing.T) {
 	t.Parallel()
-	disk := studiotest.SmallDisk(t)
-	full := "sqlite:" + filepath.Join(disk, "studio.db")
-	for _, test := range []struct{ dsn, status, fault, repair string }{
-		{full, "database not writable", "", ""},
-		{studiotest.NewPostgres(t), "database not writable", "BEGIN; LOCK TABLE subjects IN SHARE MODE", "ROLLBACK"},
-		{studiotest.NewPostgres(t), "no lease for deliveries", "BEGIN; LOCK TABLE holders", "ROLLBACK"},
+	disk, files := studiotest.SmallDisk(t), studiotest.SmallDisk(t)
+	for _, test := range []struct{ dsn, media, fills, status, fault, repair string }{
+		{"sqlite:" + filepath.Join(disk, "studio.db"), t.TempDir(), disk, "database not writable", "", ""},
+		{studiotest.NewPostgres(t), t.TempDir(), "", "database not writable", "BEGIN; LOCK TABLE subjects IN SHARE MODE", "ROLLBACK"},
+		{studiotest.NewPostgres(t), t.TempDir(), "", "no lease for deliveries", "BEGIN; LOCK TABLE holders", "ROLLBACK"},
 		{
-			studiotest.NewSQLite(t), "database not migrated", "UPDATE goose_db_version SET is_applied = 0 WHERE version_id > 0",
+			studiotest.NewSQLite(t), t.TempDir(), "", "database not migrated", "UPDATE goose_db_version SET is_applied = 0 WHERE version_id > 0",
 			"UPDATE goose_db_version SET is_applied = 1",
 		},
+		{studiotest.NewSQLite(t), files, files, "media not writable", "", ""},
 	} {
 		t.Run(test.status, func(t *testing.T) {
 			t.Parallel()
 			d := startDaemon(t, func(cfg *daemonConfig) {
-				cfg.Database, cfg.Media, cfg.Admin.Addr = test.dsn, "file:"+t.TempDir(), "127.0.0.1:0"
+				cfg.Database, cfg.Media, cfg.Admin.Addr = test.dsn, "file:"+test.media, "127.0.0.1:0"
 			})
-			d.awaitReadiness(t, "ready")
+			if test.fills != files { // the success would be reused for mediaInterval
+				d.awaitReadiness(t, "ready")
+			}
 			before := len(d.log.String())
-			db, filler := studiotest.OpenSQL(t, test.dsn), filepath.Join(disk, "filler") // the database has one connection
-			if test.dsn == full {
+			db, filler := studiotest.OpenSQL(t, test.dsn), filepath.Join(test.fills, "filler") // the database has one connection
+			if test.fills != "" {
 				_ = os.WriteFile(filler, make([]byte, 2*studiotest.SmallDiskSize), 0o600) // fails
 			}
 			_, err := db.ExecContext(t.Context(), test.fault)
@@ -64,7 +66,7 @@ func TestDaemon_isUnreadyWhileItCannotWork(t *testing.T) {
 			}
 			_, err = db.ExecContext(t.Context(), test.repair)
 			check(t, err)
-			if test.dsn == full {
+			if test.fills != "" {
 				check(t, os.Remove(filler))
 			}
 			d.awaitReadiness(t, "ready")

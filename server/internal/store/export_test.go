@@ -171,6 +171,9 @@ func (s *Store) Unavailable(err error) bool {
 	return s.engine.busy(err) || errors.Is(err, studio.ErrBusy)
 }
 
+// PostgresBusy reports whether err means that PostgreSQL is unavailable for now.
+func PostgresBusy(err error) bool { return (*postgres)(nil).busy(err) }
+
 // BatchRows is the most rows that a statement of a long work writes.
 const BatchRows = batchRows
 

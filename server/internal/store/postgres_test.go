@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -34,6 +36,24 @@ func begin(t *testing.T, dsn string, statements ...string) pgx.Tx {
 		check(t, err)
 	}
 	return tx
+}
+
+// A code is about the state of the server, or about a statement. A server that refuses a connection is unavailable for
+// any reason but that of a pooler.
+func TestPostgres_isUnavailableByCode(t *testing.T) {
+	t.Parallel()
+	for codes, busy := range map[string][2]bool{ // of a statement, and of a refused connection
+		"08006 28000 28P01 3D000 3F000 40001 40P01 53300 55000 55P03 57P01 58030 F0000 XX001 25P03 25P04 25006 42501 42P01": {true, true},
+		"01000 22021 23503 23505 25001 42601": {false, true},
+		"08P01":                               {false, false},
+	} {
+		for code := range strings.FieldsSeq(codes) {
+			err := error(&pgconn.PgError{Code: code})
+			if got := [2]bool{store.PostgresBusy(err), store.PostgresBusy(errors.Join(&pgconn.ConnectError{}, err))}; got != busy {
+				t.Errorf("%s is unavailable: %v, want %v", code, got, busy)
+			}
+		}
+	}
 }
 
 func TestPostgres_returnsErrBusyOnALockTimeout(t *testing.T) {
