@@ -103,18 +103,3 @@ func TestMakeAvatar_reportsEveryCheckUpToTheFailure(t *testing.T) {
 		}
 	}
 }
-
-// A video that speaks its own sound is as long as that.
-func TestMakeLipsync_usesItsOwnSound(t *testing.T) {
-	t.Parallel()
-	harness.SkipShort(t, "it renders a video")
-	harness.Need(t, "ffmpeg", "ffprobe")
-	video := filepath.Join(t.TempDir(), "video.mp4")
-	ffmpeg(t, "-loop", "1", "-r", "25", "-i", sample(t), "-f", "lavfi", "-i", "sine=frequency=500", "-t", "1",
-		"-vf", "scale=240:-2", "-pix_fmt", "yuv420p", video)
-	made, err := talkinghead.Config{}.MakeLipsync(t.Context(), talkinghead.Lipsync{Video: video, UseAudioFromVideo: true}, t.TempDir())
-	harness.Check(t, err)
-	if f := watch(t, made.Video); math.Abs(f.video-1) > 0.041 || math.Abs(f.audio-1) > 0.041 {
-		t.Errorf("pictures last %v s, the sound %v s", f.video, f.audio)
-	}
-}

@@ -42,14 +42,8 @@ func buildReader(t testing.TB) string {
 // utter speaks text with a voice of espeak-ng.
 func utter(t testing.TB, program, voice, text string) utterance {
 	t.Helper()
-	var samples, events bytes.Buffer
-	c := exec.CommandContext(t.Context(), program, voice)
-	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(text), &samples, &events
-	if err := c.Run(); err != nil {
-		t.Fatalf("%s: %v", voice, err)
-	}
-	rate, lines, _ := strings.Cut(events.String(), "\n")
-	u := utterance{samples: resample(t, &samples, "-f", "s16le", "-ar", rate, "-ac", "1", "-i", "-")}
+	samples, lines := read(t, text, program, voice)
+	u := utterance{samples: samples}
 	var before string
 	var from float64
 	add := func(to float64) {
@@ -83,18 +77,25 @@ type wordEvent struct {
 // utterWords speaks text like utter, and returns when its words begin.
 func utterWords(t testing.TB, program, voice, text string) (samples []int16, words []wordEvent) {
 	t.Helper()
-	var output, events bytes.Buffer
-	c := exec.CommandContext(t.Context(), program, voice, "words")
-	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(text), &output, &events
-	harness.Check(t, c.Run())
-	rate, lines, _ := strings.Cut(events.String(), "\n")
+	samples, lines := read(t, text, program, voice, "words")
 	for line := range strings.Lines(lines) {
 		var milliseconds, position int
 		_, err := fmt.Sscan(line, &milliseconds, &position)
 		harness.Check(t, err)
 		words = append(words, wordEvent{float64(milliseconds) / 1000, position - 1})
 	}
-	return resample(t, &output, "-f", "s16le", "-ar", rate, "-ac", "1", "-i", "-"), words
+	return samples, words
+}
+
+// read runs the program of testdata/phonemes.c. It returns the speech, and a line for each event.
+func read(t testing.TB, text string, command ...string) (samples []int16, lines string) {
+	t.Helper()
+	var output, events bytes.Buffer
+	c := exec.CommandContext(t.Context(), command[0], command[1:]...)
+	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(text), &output, &events
+	harness.Check(t, c.Run())
+	rate, lines, _ := strings.Cut(events.String(), "\n")
+	return resample(t, &output, "-f", "s16le", "-ar", rate, "-ac", "1", "-i", "-"), lines
 }
 
 // resample decodes a sound to the format that is analysed.
