@@ -3,10 +3,8 @@ package main
 import (
 	"crypto/tls"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -56,20 +54,14 @@ func TestDomain_certificateComesAfterTheAuthorityIsUp(t *testing.T) {
 			t.Errorf("https: %d, %s", status, proto)
 		}
 	}
-	var flood sync.WaitGroup
-	for i := range 20 {
-		flood.Go(func() {
-			for _, name := range []string{fmt.Sprintf("n%d.example.com", i), "", a.host, "*.example.com"} {
-				cfg := insecure()
-				cfg.ServerName = name
-				if connection, err := tls.Dial("tcp", a.addr(securePort), cfg); err == nil {
-					_ = connection.Close()
-					t.Errorf("a handshake for %q succeeds", name)
-				}
-			}
-		})
+	for _, name := range []string{"other.example.com", "", a.host, "*.example.com"} {
+		cfg := insecure()
+		cfg.ServerName = name
+		if connection, err := tls.Dial("tcp", a.addr(securePort), cfg); err == nil {
+			_ = connection.Close()
+			t.Errorf("a handshake for %q succeeds", name)
+		}
 	}
-	flood.Wait()
 	if _, err := a.handshake(a.addr(securePort), "STUDIO.example.COM"); err != nil {
 		t.Errorf("in upper case: %v", err)
 	}

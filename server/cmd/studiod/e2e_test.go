@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/avatarstudio/avatarstudio/api"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
@@ -43,9 +44,11 @@ func inferenceEvent(eventType, id, status string) []string {
 	return []string{`{"event_type":"` + eventType + `","data":{"inference_id":"` + id + `","status":"` + status + `"}}`}
 }
 
+// want awaits as many bodies about an id, and compares them.
 func (in *inbox) want(t *testing.T, id string, want []string) {
 	t.Helper()
-	if diff := cmp.Diff(want, in.wait(t, id, len(want))); diff != "" {
+	harness.Eventually(t, fmt.Sprintf("%d events", len(want)), func() bool { return len(in.of(id)) >= len(want) })
+	if diff := cmp.Diff(want, in.of(id)); diff != "" {
 		t.Errorf("notifications (-want +got):\n%s", diff)
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -187,16 +186,6 @@ func (in *inbox) of(id string) []string {
 			bodies = append(bodies, body)
 		}
 	}
-	return bodies
-}
-
-// wait returns the bodies about an id when there are n of them.
-func (in *inbox) wait(t *testing.T, id string, n int) (bodies []string) {
-	t.Helper()
-	harness.Eventually(t, fmt.Sprintf("%d events", n), func() bool {
-		bodies = in.of(id)
-		return len(bodies) >= n
-	})
 	return bodies
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"os/exec"
 	"regexp"
@@ -17,31 +16,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-// expressions returns the Prometheus queries of the alert rules and the dashboard.
-func expressions(t *testing.T) map[string]string {
-	t.Helper()
-	rules, err := os.ReadFile("deploy/alerts.yml")
-	check(t, err)
-	content, err := os.ReadFile("deploy/dashboard.json")
-	check(t, err)
-	var dashboard struct {
-		Panels []struct {
-			Title   string `json:"title"`
-			Targets []struct {
-				Expr string `json:"expr"`
-			} `json:"targets"`
-		} `json:"panels"`
-	}
-	check(t, json.Unmarshal(content, &dashboard))
-	all := map[string]string{"alerts.yml": string(rules)}
-	for _, panel := range dashboard.Panels {
-		for _, target := range panel.Targets {
-			all[panel.Title] += target.Expr + "\n"
-		}
-	}
-	return all
-}
-
+// Alerts and the dashboard ask for metrics that a daemon shows.
 func TestDeploy_queriesExistingMetrics(t *testing.T) {
 	t.Parallel()
 	cert, key := certificate(t, "one")
@@ -55,8 +30,10 @@ func TestDeploy_queriesExistingMetrics(t *testing.T) {
 	d.admin.metrics.Rendered(studio.Avatar, render.Succeeded, time.Second)
 	_, shown := d.operators(t, "/metrics")
 	seen := make(map[string]bool)
-	for place, text := range expressions(t) {
-		for _, name := range regexp.MustCompile(`\b(studiod|process|go)_[a-z_]+\b`).FindAllString(text, -1) {
+	for _, place := range []string{"deploy/alerts.yml", "deploy/dashboard.json"} {
+		text, err := os.ReadFile(place)
+		check(t, err)
+		for _, name := range regexp.MustCompile(`\b(studiod|process|go)_[a-z_]+\b`).FindAllString(string(text), -1) {
 			seen[name] = true
 			if !strings.Contains(shown, "\n"+name+"{") && !strings.Contains(shown, "\n"+name+" ") {
 				t.Errorf("%s asks for %s, which no daemon shows", place, name)

@@ -41,6 +41,7 @@ func TestDaemon_warnsOperators(t *testing.T) {
 			t.Cleanup(func() { check(t, taken.Close()) })
 			cfg.Admin = adminConfig{Addr: taken.Addr().String(), Optional: true}
 		}, "level=WARN msg=\"admin address not available", true},
+		{func(t *testing.T, cfg *daemonConfig) { must(t, "", "delivery", "pause", "--db="+cfg.Database) }, "deliveries are paused", true},
 		{func(t *testing.T, cfg *daemonConfig) {
 			check(t, os.Chmod(strings.TrimPrefix(cfg.Database, "sqlite:"), 0o644))
 		}, "had access to the database", true},
