@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -23,70 +22,61 @@ import (
 // pause, so that the machine does not run out of ports.
 type crowd struct {
 	name   string
-	behave func(ctx context.Context, c net.Conn, token string)
+	sends  string // at once
+	drips  string // afterwards, a byte a second
+	slow   bool   // whether connections have the smallest receive buffer, and read a byte a second
 	divide int    // divisor of the number of connections, for crowds with large bodies
 	url    string // of the server; the default is the daemon's
-	small  bool   // whether connections have the smallest receive buffer
 }
 
-func crowds() []*crowd {
+func crowds(token string) []*crowd {
 	const head = "POST /users/login HTTP/1.1\r\nHost: studio\r\nContent-Type: application/json\r\n"
+	user := strings.Replace(head, "/users/login", "/v1/lipsync/create_lipsync", 1) + bearer(token) + "\r\n"
+	large := "Content-Length: 1048576\r\n\r\n" + strings.Repeat(" ", 1<<20-1)
 	return []*crowd{
-		{name: "silent", behave: func(_ context.Context, c net.Conn, _ string) { await(c) }},
-		{name: "idle", behave: func(_ context.Context, c net.Conn, _ string) {
-			_, _ = io.WriteString(c, "GET /idle HTTP/1.1\r\nHost: studio\r\n\r\n")
-			await(c)
-		}},
-		{name: "drip headers", behave: func(ctx context.Context, c net.Conn, _ string) {
-			drip(ctx, c, "GET / HTTP/1.1\r\nHost: studio\r\nX-A: "+strings.Repeat("a", 1000))
-		}},
-		{name: "drip bodies", behave: func(ctx context.Context, c net.Conn, _ string) {
-			_, _ = io.WriteString(c, head+"Content-Length: 1000\r\n\r\n")
-			drip(ctx, c, strings.Repeat(" ", 1000))
-		}},
-		{name: "large bodies without a token", divide: 10, behave: func(_ context.Context, c net.Conn, _ string) {
-			_, _ = io.WriteString(c, head+"Content-Length: 1048576\r\n\r\n")
-			_, _ = c.Write(bytes.Repeat([]byte(" "), 1<<20))
-			await(c)
-		}},
-		{name: "large bodies of a user", divide: 10, behave: func(_ context.Context, c net.Conn, token string) {
-			_, _ = io.WriteString(c, strings.Replace(head, "/users/login", "/v1/lipsync/create_lipsync", 1)+
-				"Authorization: Bearer "+token+"\r\nContent-Length: 1048576\r\n\r\n")
-			_, _ = c.Write(bytes.Repeat([]byte(" "), 1<<20-1))
-			await(c)
-		}},
+		{name: "silent"},
+		{name: "idle", sends: "GET /idle HTTP/1.1\r\nHost: studio\r\n\r\n"},
+		{name: "drip headers", drips: "GET / HTTP/1.1\r\nHost: studio\r\nX-A: " + strings.Repeat("a", 1000)},
+		{name: "drip bodies", sends: head + "Content-Length: 1000\r\n\r\n", drips: strings.Repeat(" ", 1000)},
+		{name: "large bodies without a token", divide: 10, sends: head + large + " "},
+		{name: "large bodies of a user", divide: 10, sends: user + large},
 	}
 }
 
-func await(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
-
-func drip(ctx context.Context, c net.Conn, text string) {
+// behave uses a connection until it is closed.
+func (c *crowd) behave(ctx context.Context, conn net.Conn) {
+	_, err := io.WriteString(conn, c.sends)
 	gone := make(chan struct{})
-	go func() { defer close(gone); await(c) }()
+	if !c.slow {
+		go func() { defer close(gone); _, _ = io.Copy(io.Discard, conn) }()
+	}
 	second := time.NewTicker(time.Second)
 	defer second.Stop()
-	for i := range len(text) {
-		_, _ = io.WriteString(c, text[i:i+1])
+	for i := 0; ctx.Err() == nil && (err == nil || !c.slow); i++ {
+		if c.slow {
+			_, err = conn.Read(make([]byte, 1))
+		} else if i < len(c.drips) {
+			_, err = io.WriteString(conn, c.drips[i:i+1])
+		}
 		select {
 		case <-second.C:
 		case <-gone:
 			return
 		case <-ctx.Done():
-			return
 		}
 	}
 }
 
 // control sets the receive buffer of a connection before it is opened.
 func (c *crowd) control(_, _ string, conn syscall.RawConn) (err error) {
-	if c.small {
+	if c.slow {
 		err = conn.Control(func(fd uintptr) { err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 1) })
 	}
 	return err
 }
 
 // gather opens n connections from n addresses, and returns when each has been opened.
-func (c *crowd) gather(ctx context.Context, address, token string, n, addresses int) (leave func()) {
+func (c *crowd) gather(ctx context.Context, address string, n, addresses int) (leave func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var members, arrived sync.WaitGroup
 	for i := range n {
@@ -102,7 +92,7 @@ func (c *crowd) gather(ctx context.Context, address, token string, n, addresses 
 				if err == nil {
 					stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 					tried()
-					c.behave(ctx, conn, token)
+					c.behave(ctx, conn)
 					stop()
 					_ = conn.Close()
 				}
@@ -165,7 +155,7 @@ func besideCrowds(t *testing.T, p *process, crowds []*crowd, token string, n, ad
 	for _, c := range crowds {
 		n := max(1, n/len(crowds)/max(1, c.divide))
 		_, address, _ := strings.Cut(cmp.Or(c.url, p.URL), "://")
-		defer c.gather(t.Context(), address, token, n, addresses)()
+		defer c.gather(t.Context(), address, n, addresses)()
 		names += fmt.Sprintf("%d %s, ", n, c.name)
 	}
 	var h *health
@@ -199,7 +189,7 @@ func TestProcess_survivesHostileConnections(t *testing.T) {
 				p := startProcess(t, dsn, "--max-connections=500", "--renderer=simulate:10m")
 				token := login(t, p.URL, testEmail).AccessToken
 				for _, addresses := range []int{1, 500} {
-					besideCrowds(t, p, crowds(), token, 1000, addresses, 30*time.Second)
+					besideCrowds(t, p, crowds(token), token, 1000, addresses, 30*time.Second)
 				}
 				endure(t, p)
 			}

@@ -19,14 +19,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
-// showDemoOf returns the output of the demo.
-func showDemoOf(t *testing.T, d *daemon) string {
-	t.Helper()
-	var out bytes.Buffer
-	check(t, showDemo(t.Context(), &out, d))
-	return out.String()
-}
-
 // The commands that a demo prints work in a shell, and webhooks reach this machine.
 func TestDemo_printsCommandsThatWork(t *testing.T) {
 	t.Parallel()
@@ -70,7 +62,9 @@ func TestDemo_keepsItsPassword(t *testing.T) {
 	t.Parallel()
 	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database = demoDatabaseOf(t) })
 	shown := func() string {
-		return regexp.MustCompile(`password +(\S+)`).FindStringSubmatch(showDemoOf(t, d.daemon))[1]
+		var out bytes.Buffer
+		check(t, showDemo(t.Context(), &out, d.daemon))
+		return regexp.MustCompile(`password +(\S+)`).FindStringSubmatch(out.String())[1]
 	}
 	first := shown()
 	session, err := d.studio.Login(t.Context(), netip.Addr{}, demoEmail, first)

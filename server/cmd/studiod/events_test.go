@@ -57,27 +57,22 @@ func fillEvents(t *testing.T, dsn string) (db string) {
 	create(subjectID, noon, 3)
 	create(otherID, noon.Add(24*time.Hour), 1)
 	var result store.EndpointResult
-	for i, outcome := range []store.Outcome{
-		{State: studio.EventDelivered},
-		{State: studio.EventPending, RetryAt: noon},
-		{State: studio.EventExhausted, Reason: studio.ReasonGone, DisableURL: true},
+	const address = "192.0.2.7:443"
+	for i, made := range []store.MadeAttempt{
+		{Attempt: studio.Attempt{Address: address, Status: 204}, Outcome: store.Outcome{State: studio.EventDelivered}},
+		{Attempt: studio.Attempt{Failure: "dns"}, Outcome: store.Outcome{State: studio.EventPending, RetryAt: noon}},
+		{
+			Attempt: studio.Attempt{Address: address, Status: 410, Failure: "status", Excerpt: []byte(hostile)},
+			Outcome: store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, DisableURL: true},
+		},
 	} {
 		next := studiotest.Events(t, s, studio.EventFilter{SubjectID: subjectID, State: studio.EventPending})[0]
-		attempt := studio.Attempt{
-			At: noon.Add(time.Duration(i) * time.Hour), Duration: 12_345 * time.Microsecond, Address: "192.0.2.7:443",
-			Status: 204,
-		}
-		switch i {
-		case 1:
-			attempt.Status, attempt.Address, attempt.Failure = 0, "", "dns"
-		case 2:
-			attempt.Status, attempt.Failure, attempt.Excerpt = 410, "status", []byte(hostile)
-		}
-		_, err := s.SaveAttempt(ctx, "", store.MadeAttempt{Event: next.Event, Attempt: attempt, Outcome: outcome})
+		made.Event, made.Attempt.At, made.Attempt.Duration = next.Event, noon.Add(time.Duration(i)*time.Hour), 12_345*time.Microsecond
+		_, err := s.SaveAttempt(ctx, "", made)
 		check(t, err)
-		attempt.Number = i + 1
+		made.Attempt.Number = i + 1
 		result.UserID, result.URL = next.UserID, next.URL
-		result.Add(attempt)
+		result.Add(made.Attempt)
 	}
 	check(t, s.SaveResults(ctx, []store.EndpointResult{result}))
 	return "--db=" + dsn

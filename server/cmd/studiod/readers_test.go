@@ -1,11 +1,8 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -68,18 +65,7 @@ func readers(t *testing.T, p *process, workspace string, stored bool) (all []*cr
 			method = http.MethodPost
 		}
 		request := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: studio\r\nContent-Length: %d\r\n%s\r\n%s", method, path, len(body), header, body)
-		c := &crowd{name: path, small: true, behave: func(ctx context.Context, c net.Conn, _ string) {
-			_, err := io.WriteString(c, request)
-			second := time.NewTicker(time.Second)
-			defer second.Stop()
-			for err == nil && ctx.Err() == nil {
-				_, err = c.Read(make([]byte, 1))
-				select {
-				case <-ctx.Done():
-				case <-second.C:
-				}
-			}
-		}}
+		c := &crowd{name: path, slow: true, sends: request}
 		if !stored || header != "" {
 			all = append(all, c)
 		}
