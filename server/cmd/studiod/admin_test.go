@@ -67,15 +67,12 @@ func TestDaemon_servesMetricsAndProfiles(t *testing.T) {
 			t.Errorf("the metrics show %q", private)
 		}
 	}
-	if status, body := d.operators(t, "/healthz"); status != http.StatusOK {
-		t.Errorf("/healthz: %d %s", status, body)
-	}
-	if status, _ := d.operators(t, "/debug/pprof/goroutine?debug=1"); status != http.StatusOK {
-		t.Errorf("pprof: %d", status)
-	}
-	// pprof's command line may contain a password.
-	if status, _ := d.operators(t, "/debug/pprof/cmdline"); status != http.StatusNotFound {
-		t.Errorf("the command line: %d", status)
+	for path, want := range map[string]int{
+		"/healthz": http.StatusOK, "/debug/pprof/goroutine?debug=1": http.StatusOK, "/debug/pprof/cmdline": http.StatusNotFound, // which may contain a password
+	} {
+		if status, body := d.operators(t, path); status != want {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
 	}
 	if response, _ := get(t, d.url()+"/metrics"); response.StatusCode != http.StatusNotFound {
 		t.Errorf("the public address answers /metrics with %s", response.Status)

@@ -252,16 +252,13 @@ func TestCommands_defaultToUserDataDirectory(t *testing.T) {
 // The flags of serve are few, and each is in a group of its help.
 func TestServe_showsFlagsInGroups(t *testing.T) {
 	t.Parallel()
-	help := must(t, "", "serve", "--help")
 	flags := serveCommand().Flags
 	if len(flags) > 28 {
 		t.Errorf("serve has %d flags", len(flags))
 	}
 	for _, flag := range flags {
-		group := flag.(cli.CategorizableFlag).GetCategory()
-		title, option := strings.Index(help, "\n   "+group+":\n"), strings.Index(help, "\n   --"+flag.Names()[0])
-		if group == "" || title < 0 || title > option {
-			t.Errorf("--%s is not in the group %q: %s", flag.Names()[0], group, help)
+		if flag.(cli.CategorizableFlag).GetCategory() == "" {
+			t.Errorf("--%s is in no group", flag.Names()[0])
 		}
 	}
 }

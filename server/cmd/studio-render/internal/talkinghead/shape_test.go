@@ -40,11 +40,9 @@ func TestMouthShapes_closedInSilence(t *testing.T) {
 			t.Errorf("in silence, at %v s, the mouth is open by %v", at, s.open)
 		}
 	}
-	for _, samples := range [][]int16{nil, quiet, make([]int16, soundRate)} {
-		for _, s := range shapesOf(soundsOf(samples)) {
-			if s.open > 0 && samples[0] == 0 {
-				t.Errorf("of nothing, the mouth is open by %v", s.open)
-			}
+	for _, s := range append(shapesOf(soundsOf(nil)), shapesOf(soundsOf(make([]int16, soundRate)))...) {
+		if s.open > 0 {
+			t.Errorf("of nothing, the mouth is open by %v", s.open)
 		}
 	}
 }
