@@ -24,66 +24,56 @@ type tokensOf struct {
 
 // sessionEnds are the ways in which a session ends. Those of other users and other sessions of the user go on, except
 // if all sessions of the user end.
-var sessionEnds = map[string]struct {
+func sessionEnds(ctx context.Context, at *studio.Service, s tokensOf) map[string]struct {
 	all bool
-	end func(ctx context.Context, at *studio.Service, s tokensOf) error
-}{
-	"logout": {false, func(ctx context.Context, at *studio.Service, s tokensOf) error {
-		return at.EndSession(ctx, s.last.Refresh)
-	}},
-	"logout with a used token": {false, func(ctx context.Context, at *studio.Service, s tokensOf) error {
-		return at.EndSession(ctx, s.first.Refresh)
-	}},
-	"a token that is used again": {false, func(ctx context.Context, at *studio.Service, s tokensOf) error {
-		if _, err := at.Refresh(ctx, netip.Addr{}, s.first.Refresh); !errors.Is(err, studio.ErrUnauthorized) {
-			return fmt.Errorf("a token is used again: %w", err)
-		}
-		return nil
-	}},
-	"in the console": {false, func(ctx context.Context, at *studio.Service, s tokensOf) error {
-		_, id, err := at.Session(ctx, s.last.Refresh)
-		if err != nil {
-			return err
-		}
-		return at.EndSessionOf(ctx, s.user.ID, id)
-	}},
-	"a login beyond the hundredth": {false, func(ctx context.Context, at *studio.Service, s tokensOf) error {
-		for range studio.MaxSessions - 1 { // there is another session
-			if _, err := at.Login(ctx, netip.Addr{}, s.user.Email, testPassword); err != nil {
+	end func() error
+} {
+	nobody, email := netip.Addr{}, s.user.Email
+	return map[string]struct {
+		all bool
+		end func() error
+	}{
+		"logout":                   {false, func() error { return at.EndSession(ctx, s.last.Refresh) }},
+		"logout with a used token": {false, func() error { return at.EndSession(ctx, s.first.Refresh) }},
+		"a token that is used again": {false, func() error {
+			if _, err := at.Refresh(ctx, nobody, s.first.Refresh); !errors.Is(err, studio.ErrUnauthorized) {
+				return fmt.Errorf("a token is used again: %w", err)
+			}
+			return nil
+		}},
+		"in the console": {false, func() error {
+			_, id, err := at.Session(ctx, s.last.Refresh)
+			if err != nil {
 				return err
 			}
-		}
-		return nil
-	}},
-	"another password": {true, func(ctx context.Context, at *studio.Service, s tokensOf) error {
-		_, err := at.ChangePassword(ctx, netip.Addr{}, s.user.Email, testPassword, "another password")
-		return err
-	}},
-	"a password by an operator": {true, func(ctx context.Context, at *studio.Service, s tokensOf) error {
-		return at.SetPassword(ctx, s.user.Email, "another password")
-	}},
-	"a link for a password": {true, func(ctx context.Context, at *studio.Service, s tokensOf) error {
-		link, err := at.NewResetLink(ctx, studio.User{}, s.user.Email)
-		if err == nil {
-			_, err = at.UseLink(ctx, netip.Addr{}, link, "", "another password")
-		}
-		return err
-	}},
-	"revoked": {true, func(ctx context.Context, at *studio.Service, s tokensOf) error {
-		return at.RevokeTokens(ctx, s.user.Email)
-	}},
-	"by an operator": {true, func(ctx context.Context, at *studio.Service, s tokensOf) error {
-		return at.EndSessions(ctx, studio.User{}, s.user.Email)
-	}},
-	"the user disabled": {true, func(ctx context.Context, at *studio.Service, s tokensOf) error {
-		return at.SetUserEnabled(ctx, studio.User{}, s.user.Email, false)
-	}},
-	"the user deleted": {true, func(ctx context.Context, at *studio.Service, s tokensOf) error {
-		return at.RemoveUser(ctx, studio.User{}, s.user.Email)
-	}},
-	"the user left": {true, func(ctx context.Context, at *studio.Service, s tokensOf) error {
-		return at.Leave(ctx, netip.Addr{}, s.user, testPassword)
-	}},
+			return at.EndSessionOf(ctx, s.user.ID, id)
+		}},
+		"a login beyond the hundredth": {false, func() error {
+			for range studio.MaxSessions - 1 { // there is another session
+				if _, err := at.Login(ctx, nobody, email, testPassword); err != nil {
+					return err
+				}
+			}
+			return nil
+		}},
+		"another password": {true, func() error {
+			_, err := at.ChangePassword(ctx, nobody, email, testPassword, "another password")
+			return err
+		}},
+		"a password by an operator": {true, func() error { return at.SetPassword(ctx, email, "another password") }},
+		"a link for a password": {true, func() error {
+			link, err := at.NewResetLink(ctx, studio.User{}, email)
+			if err == nil {
+				_, err = at.UseLink(ctx, nobody, link, "", "another password")
+			}
+			return err
+		}},
+		"revoked":           {true, func() error { return at.RevokeTokens(ctx, email) }},
+		"by an operator":    {true, func() error { return at.EndSessions(ctx, studio.User{}, email) }},
+		"the user disabled": {true, func() error { return at.SetUserEnabled(ctx, studio.User{}, email, false) }},
+		"the user deleted":  {true, func() error { return at.RemoveUser(ctx, studio.User{}, email) }},
+		"the user left":     {true, func() error { return at.Leave(ctx, nobody, s.user, testPassword) }},
+	}
 }
 
 // A session ends with all tokens: at once on the daemon that ends it, and within two seconds on others.
@@ -95,7 +85,7 @@ func TestSession_endsWithAllItsTokens(t *testing.T) {
 	first := startDaemon(t, func(cfg *daemonConfig) { cfg.Database = studiotest.NewPostgres(t) })
 	second, _ := runDaemon(t, first.cfg)
 	at, daemons := first.studio, []*daemon{first.daemon, second}
-	for name, way := range sessionEnds {
+	for name := range sessionEnds(t.Context(), nil, tokensOf{}) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			user, err := at.AddUser(t.Context(), "", strings.ReplaceAll(name, " ", "-")+"@example.com", testPassword)
@@ -109,7 +99,8 @@ func TestSession_endsWithAllItsTokens(t *testing.T) {
 			for _, stream := range streams {
 				stream.next(t)
 			}
-			check(t, way.end(t.Context(), at, ended))
+			way := sessionEnds(t.Context(), at, ended)[name]
+			check(t, way.end())
 
 			for _, p := range daemons {
 				for _, access := range []string{ended.first.Access, ended.last.Access} {
