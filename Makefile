@@ -191,10 +191,6 @@ soak: ## Kill daemons, stop databases under load and erase long histories, SOAK 
 	go test -count=1 -timeout 1h -parallel 6 -v ./server/internal/testing/soak -soak.scale $(SOAK)
 	go test -count=1 -timeout 1h -v -run TestStore_writesAHistoryInBatches ./server/internal/store -history.scale $(SOAK)
 
-.PHONY: bench-packages
-bench-packages: ## Run the benchmarks of all packages (5 minutes)
-	go test -run '^$$' -bench . -benchmem ./...
-
 .PHONY: bench
 bench: ## Benchmark against other validators and write server/bench/RESULTS.md (3 minutes)
 	cd server/bench && go generate ./... && go test -count=1 -timeout 1h -v . -full
