@@ -13,6 +13,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest/s3test"
 )
 
 // served is a request that a daemon answers.
@@ -178,6 +179,32 @@ func TestDaemon_refusedByPostgresAnswers503(t *testing.T) {
 			_, data = stream.next(t)
 		}
 		check(t, stream.body.Close())
+	}
+}
+
+// While files cannot be written or read, whatever needs them is answered 503 with Retry-After.
+func TestDaemon_mediaOutageAnswers503(t *testing.T) {
+	t.Parallel()
+	bucket := s3test.New(t)
+	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Media, cfg.Console, cfg.Render.Workers = bucket.URL, true, noWorkers })
+	video, link := d.sharedVideo(t)
+	pair := login(t, d.url(), testEmail)
+	picture, page := "Content-Type: image/png", "Cookie: "+consoleCookie(t, d.url(), pair.RefreshToken)
+	requests := []served{
+		{method: http.MethodPost, path: uploadPath, body: "a picture", headers: []string{bearer(pair.AccessToken), picture}},
+		{method: http.MethodPost, path: "/console/uploads", body: "a picture", headers: []string{page, picture}},
+		{method: http.MethodGet, path: strings.TrimPrefix(link, d.url()) + "/video.mp4"},
+		{method: http.MethodGet, path: "/console/lipsyncs/" + video + "/video", headers: []string{page}},
+	}
+	for _, status := range []int32{http.StatusForbidden, http.StatusServiceUnavailable, http.StatusInsufficientStorage, -1, 0} { // -1 is no response
+		bucket.Status.Store(status)
+		for _, s := range requests {
+			response, content := s.send(t, d.url())
+			busy := response.StatusCode == http.StatusServiceUnavailable && response.Header.Get("Retry-After") != "" && strings.Contains(content, `"service_busy"`)
+			if works := response.StatusCode < http.StatusBadRequest; busy != (status != 0) || works != (status == 0) {
+				t.Errorf("bucket with %d: %s %s: %s %s", status, s.method, s.path, response.Status, content)
+			}
+		}
 	}
 }
 
