@@ -9,6 +9,15 @@ import (
 	"testing"
 )
 
+// Try returns the result of a call that must succeed, as in Try(os.ReadFile(name))(t).
+func Try[T any](result T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		Check(t, err)
+		return result
+	}
+}
+
 // Check fails a test if err is not nil.
 func Check(t testing.TB, err error) {
 	t.Helper()

@@ -34,8 +34,7 @@ func TestBackup_lostMachineIsRestoredByOneCommand(t *testing.T) {
 	prepareDatabase(t, dsn)
 	before := startProcess(t, dsn)
 	const content = "\xff\xd8\xff\xe0 a picture"
-	_, err := before.client.UploadMedia(t.Context(), "image/jpeg", strings.NewReader(content))
-	check(t, err)
+	try(before.client.UploadMedia(t.Context(), "image/jpeg", strings.NewReader(content)))(t)
 	lipsync, err := before.client.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{Title: gen.Value("Greeting")})
 	check(t, err)
 	check(t, before.Stop())

@@ -14,8 +14,7 @@ func TestCheck_reportsInconsistentRows(t *testing.T) {
 	if code, stdout, stderr := studiod(t, "", "check", db); code != exitOK || !strings.Contains(stdout+stderr, "no inconsistent rows") {
 		t.Errorf("a database without inconsistent rows: exit code %d, %s%s", code, stdout, stderr)
 	}
-	_, err := studiotest.OpenSQL(t, dsn).ExecContext(t.Context(), "DELETE FROM deliveries")
-	check(t, err)
+	try(studiotest.OpenSQL(t, dsn).ExecContext(t.Context(), "DELETE FROM deliveries"))(t)
 	code, stdout, stderr := studiod(t, "", "check", db, "--json")
 	if code != exitFailure || !strings.Contains(stdout, `"subject_id":"`+subjectID+`","rule":"does not wait for the delivery`) {
 		t.Errorf("a subject with a pending event that is never due: exit code %d, %s%s", code, stdout, stderr)

@@ -89,8 +89,7 @@ func TestCommands_workWhileDaemonRuns(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s%s", step.command, code, stdout, stderr)
 		}
 	}
-	_, err := d.studio.Login(t.Context(), netip.Addr{}, "bob@example.com", "a third password")
-	check(t, err)
+	try(d.studio.Login(t.Context(), netip.Addr{}, "bob@example.com", "a third password"))(t)
 	list, err := d.studio.ListProjects(t.Context(), bob, studio.ProjectFilter{WorkspaceID: films})
 	check(t, err)
 	for _, err := range list.Pages {

@@ -71,8 +71,7 @@ func testStudio(t *testing.T, dsn string) {
 	for i := range projects {
 		projects[i].WorkspaceID = d.workspace
 	}
-	_, err = d.studio.ImportProjects(t.Context(), projects)
-	check(t, err)
+	try(d.studio.ImportProjects(t.Context(), projects))(t)
 	list, err := d.client.ListProjects(t.Context())
 	check(t, err)
 	if len(list.Data) != 12 || list.Size != 9 || list.UnpublishedProjects != 4 {
@@ -122,8 +121,7 @@ func (d *testDaemon) createsAvatars(t *testing.T, in *inbox) (published *gen.Ava
 		id, last := avatar.AvatarID, test.want[len(test.want)-1]
 		if test.granted != nil {
 			in.want(t, id, avatarEvents(id, test.want[:2]...))
-			_, err = d.client.SubmitConsent(ctx, gen.ConsentRequest{AvatarID: id, Granted: *test.granted})
-			check(t, err)
+			try(d.client.SubmitConsent(ctx, gen.ConsentRequest{AvatarID: id, Granted: *test.granted}))(t)
 		}
 		in.want(t, id, avatarEvents(id, test.want...))
 		published, err = d.client.GetAvatar(ctx, id)

@@ -31,16 +31,14 @@ func fillEvents(t *testing.T, dsn string) (db string) {
 	defer func() { check(t, s.Close()) }()
 	ctx, noon := t.Context(), studiotest.NewClock().Now()
 	check(t, s.CreateUser(ctx, studio.User{ID: userID, Email: testEmail, CreatedAt: noon}))
-	_, err = s.Key(ctx, serviceKeyName, func() []byte { return []byte("of the test") })
-	check(t, err)
+	try(s.Key(ctx, serviceKeyName, func() []byte { return []byte("of the test") }))(t)
 	n := 0
 	create := func(id string, at time.Time, events int) {
 		subject := studio.Subject{
 			ID: id, Kind: studio.Avatar, UserID: userID, Request: []byte(`{}`), WebhookURL: queryURL,
 			Status: studio.Processing, CreatedAt: at, UpdatedAt: at,
 		}
-		_, err := s.CreateSubject(ctx, subject, studio.IdempotencyKey{})
-		check(t, err)
+		try(s.CreateSubject(ctx, subject, studio.IdempotencyKey{}))(t)
 		for i := range events {
 			n++
 			_, err := s.UpdateSubject(ctx, id, func(s *studio.Subject) error {
@@ -68,8 +66,7 @@ func fillEvents(t *testing.T, dsn string) (db string) {
 	} {
 		next := studiotest.Events(t, s, studio.EventFilter{SubjectID: subjectID, State: studio.EventPending})[0]
 		made.Event, made.Attempt.At, made.Attempt.Duration = next.Event, noon.Add(time.Duration(i)*time.Hour), 12_345*time.Microsecond
-		_, err := s.SaveAttempt(ctx, "", made)
-		check(t, err)
+		try(s.SaveAttempt(ctx, "", made))(t)
 		made.Attempt.Number = i + 1
 		result.UserID, result.URL = next.UserID, next.URL
 		result.Add(made.Attempt)

@@ -64,6 +64,8 @@ const (
 
 var check = harness.Check
 
+func try[T any](result T, err error) func(t testing.TB) T { return harness.Try(result, err) }
+
 // testDaemon is a running daemon with one user, one workspace, and a client of that user.
 type testDaemon struct {
 	*daemon

@@ -96,13 +96,11 @@ func TestDaemon_stopTimeoutIsKept(t *testing.T) {
 		hung.Close()
 	})
 	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Render.Time, cfg.StopTimeout = time.Hour, 300*time.Millisecond })
-	_, err := d.client.CreateAvatar(t.Context(), avatarRequest("Ada", hung.URL))
-	check(t, err)
+	try(d.client.CreateAvatar(t.Context(), avatarRequest("Ada", hung.URL)))(t)
 	<-arrived
 	slow, err := new(net.Dialer).DialContext(t.Context(), "tcp", d.listener.Addr().String())
 	check(t, err)
 	t.Cleanup(func() { check(t, slow.Close()) })
-	_, err = slow.Write([]byte("POST /users/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"))
-	check(t, err)
+	try(slow.Write([]byte("POST /users/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{")))(t)
 	stopping = time.Now()
 }

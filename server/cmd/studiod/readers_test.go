@@ -28,27 +28,21 @@ func fill(t *testing.T, dsn string) (workspace string) {
 			ID: fmt.Sprint(i), WorkspaceID: team.ID, UserID: team.ID, CreatedAt: time.Now(), Document: fmt.Sprintf(`{"title":"%010000d"}`, i),
 		}
 	}
-	_, err = service.ImportProjects(t.Context(), projects)
-	check(t, err)
+	try(service.ImportProjects(t.Context(), projects))(t)
 	user, err := service.AddUser(t.Context(), "", readerEmail, testPassword)
 	check(t, err)
 	check(t, service.AddMember(t.Context(), team.ID, readerEmail))
 	for range 64 {
-		_, err := service.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: fmt.Appendf(nil, `{"title":"%0200000d"}`, 1)})
-		check(t, err)
+		try(service.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: fmt.Appendf(nil, `{"title":"%0200000d"}`, 1)}))(t)
 	}
 	creation := studio.Creation{UserID: user.ID, Request: fmt.Appendf(nil, `{"text":"%01000d"}`, 1)}
 	for range 50 {
 		avatar, err := service.CreateAvatar(t.Context(), creation)
 		check(t, err)
-		_, err = service.SubmitConsent(t.Context(), user.ID, avatar.ID, true)
-		check(t, err)
-		_, err = service.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil)
-		check(t, err)
-		_, err = service.CreateVideo(t.Context(), avatar.ID, creation)
-		check(t, err)
-		_, err = service.CreateLipsync(t.Context(), creation)
-		check(t, err)
+		try(service.SubmitConsent(t.Context(), user.ID, avatar.ID, true))(t)
+		try(service.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil))(t)
+		try(service.CreateVideo(t.Context(), avatar.ID, creation))(t)
+		try(service.CreateLipsync(t.Context(), creation))(t)
 	}
 	return team.ID
 }

@@ -59,13 +59,11 @@ func TestDaemon_isUnreadyWhileItCannotWork(t *testing.T) {
 			if test.fills != "" {
 				_ = os.WriteFile(filler, make([]byte, 2*studiotest.SmallDiskSize), 0o600) // fails
 			}
-			_, err := db.ExecContext(t.Context(), test.fault)
-			check(t, err)
+			try(db.ExecContext(t.Context(), test.fault))(t)
 			for range 2 {
 				d.awaitReadiness(t, test.status)
 			}
-			_, err = db.ExecContext(t.Context(), test.repair)
-			check(t, err)
+			try(db.ExecContext(t.Context(), test.repair))(t)
 			if test.fills != "" {
 				check(t, os.Remove(filler))
 			}

@@ -49,8 +49,7 @@ func (d *testDaemon) sharedVideo(t *testing.T) (id, link string) {
 	lipsync, err := d.client.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{})
 	check(t, err)
 	check(t, d.media.Write(t.Context(), studio.ResultKey(lipsync.InferenceID, "out.mp4"), strings.NewReader("a video")))
-	_, err = d.studio.Rendered(t.Context(), lipsync.InferenceID, studio.Rendering{Video: "out.mp4"}, nil)
-	check(t, err)
+	try(d.studio.Rendered(t.Context(), lipsync.InferenceID, studio.Rendering{Video: "out.mp4"}, nil))(t)
 	project, err := d.client.UpdateProject(t.Context(), gen.UpdateProjectRequest{ProjectID: lipsync.InferenceID, Shared: new(true)})
 	check(t, err)
 	return lipsync.InferenceID, *project.SmartURL
@@ -124,8 +123,7 @@ func TestDaemon_refusedByPostgresAnswers503(t *testing.T) {
 		t.Helper()
 		db := studiotest.OpenSQL(t, dsn)
 		for statement := range strings.SplitSeq(statements, "; ") {
-			_, err := db.ExecContext(t.Context(), statement)
-			check(t, err)
+			try(db.ExecContext(t.Context(), statement))(t)
 		}
 		check(t, db.Close())
 	}
@@ -216,8 +214,7 @@ func TestDaemon_refusesAnUploadThatIsCut(t *testing.T) {
 	for _, part := range []string{"Content-Length: 1000\r\n\r\na picture", "Transfer-Encoding: chunked\r\n\r\n9\r\na picture\r\n"} {
 		connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", d.listener.Addr().String())
 		check(t, err)
-		_, err = fmt.Fprintf(connection, "POST %s HTTP/1.1\r\nHost: studio\r\n%s\r\nContent-Type: image/png\r\n%s", uploadPath, bearer(token), part)
-		check(t, err)
+		try(fmt.Fprintf(connection, "POST %s HTTP/1.1\r\nHost: studio\r\n%s\r\nContent-Type: image/png\r\n%s", uploadPath, bearer(token), part))(t)
 		check(t, connection.(*net.TCPConn).CloseWrite())
 		response, err := http.ReadResponse(bufio.NewReader(connection), nil)
 		check(t, err)

@@ -38,8 +38,7 @@ func TestEventReplay_selectsEventsByFlags(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s%s", test.args, code, stdout, stderr)
 		}
 	}
-	_, err := s.DeleteSubject(t.Context(), userID, "", studio.Avatar, otherID, time.Now(), time.Now())
-	check(t, err)
+	try(s.DeleteSubject(t.Context(), userID, "", studio.Avatar, otherID, time.Now(), time.Now()))(t)
 	fails(t, exitFailure, "studiod: the avatar of the event was deleted", "event", "replay", db, eventID(4))
 }
 

@@ -51,8 +51,7 @@ func testTraces(t *testing.T, dsn string) {
 	const callers = "0af7651916cd43dd8448eb211c80319c"
 	traced := newClient(t, client.Config{BaseURL: first.URL, Email: testEmail, Password: testPassword},
 		[2]string{"X-Request-Id", "creation-1"}, [2]string{"Traceparent", "00-" + callers + "-b7ad6b7169203331-01"}, [2]string{"Tracestate", "canary=state"})
-	_, err := traced.CreateLipsync(t.Context(), lipsyncRequest("canary-title", receiver.URL+"/?canary-query"))
-	check(t, err)
+	try(traced.CreateLipsync(t.Context(), lipsyncRequest("canary-title", receiver.URL+"/?canary-query")))(t)
 	received := []string{<-parents}
 	trace := strings.Split(received[0], "-")[1]
 	harness.Eventually(t, "spans of the first process", func() bool {

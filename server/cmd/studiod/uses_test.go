@@ -30,10 +30,8 @@ func TestUses_refuseWhatIsMadeForOthers(t *testing.T) {
 		made, err := d.client.CreateLipsync(ctx, lipsyncRequest("Greeting", "http://127.0.0.1:1/"+string(rune('a'+i))))
 		check(t, err)
 		check(t, d.media.Write(ctx, studio.ResultKey(made.InferenceID, "out.mp4"), strings.NewReader("a video")))
-		_, err = d.studio.Rendered(ctx, made.InferenceID, studio.Rendering{Video: "out.mp4"}, nil)
-		check(t, err)
-		_, err = d.client.UpdateProject(ctx, gen.UpdateProjectRequest{ProjectID: made.InferenceID, Shared: new(true)})
-		check(t, err)
+		try(d.studio.Rendered(ctx, made.InferenceID, studio.Rendering{Video: "out.mp4"}, nil))(t)
+		try(d.client.UpdateProject(ctx, gen.UpdateProjectRequest{ProjectID: made.InferenceID, Shared: new(true)}))(t)
 		project, err = d.store.Subject(ctx, made.InferenceID)
 		check(t, err)
 	}

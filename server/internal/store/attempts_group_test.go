@@ -60,8 +60,7 @@ func TestStore_Record_numbersAttempts(t *testing.T) {
 		if next = nextDelivery(t, db, "a"); len(attempts) != 5 || next.Attempts != 5 || next.Tries != 5 {
 			t.Errorf("%d attempts, %d counted, %d tries", len(attempts), next.Attempts, next.Tries)
 		}
-		violations, err := db.Check(t.Context())
-		check(t, err)
+		violations := try(db.Check(t.Context()))(t)
 		if len(violations) > 0 {
 			t.Error(violations)
 		}

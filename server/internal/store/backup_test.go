@@ -29,8 +29,7 @@ func TestBackup_restoresEveryRow(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
 	dsn, backup := "sqlite:"+filepath.Join(directory, "studio.db"), filepath.Join(directory, "backup.db")
-	db, err := store.Open(t.Context(), dsn, store.Config{Daemon: true})
-	check(t, err)
+	db := try(store.Open(t.Context(), dsn, store.Config{Daemon: true}))(t)
 	check(t, db.CreateUser(t.Context(), user("ada")))
 	for i := range 5 {
 		create(t, db, subject(fmt.Sprintf("before-%d", i), 2))
@@ -41,20 +40,17 @@ func TestBackup_restoresEveryRow(t *testing.T) {
 	create(t, db, subject("after", 2))
 	check(t, db.Close())
 
-	info, err := os.Stat(backup)
-	check(t, err)
+	info := try(os.Stat(backup))(t)
 	if info.Mode().Perm() != 0o600 {
 		t.Errorf("the mode of the backup is %v", info.Mode())
 	}
 	restored := "sqlite:" + filepath.Join(directory, "elsewhere", "studio.db")
 	check(t, store.Restore(t.Context(), backup, restored))
-	again, err := store.Open(t.Context(), restored, store.Config{Daemon: true, MustExist: true})
-	check(t, err)
+	again := try(store.Open(t.Context(), restored, store.Config{Daemon: true, MustExist: true}))(t)
 	if got := pendingEvents(t, again); len(got) != 10 || !slices.Equal(got, want) {
 		t.Errorf("%v are pending after the restore, want %v", got, want)
 	}
-	violations, err := again.Check(t.Context())
-	check(t, err)
+	violations := try(again.Check(t.Context()))(t)
 	if len(violations) > 0 {
 		t.Errorf("the restored database: %v", violations)
 	}
@@ -119,8 +115,7 @@ func TestRestore_rejectsUnusableBackups(t *testing.T) {
 	db := studiotest.Open(t, "sqlite:"+filepath.Join(directory, "studio.db"))
 	check(t, db.CreateUser(t.Context(), user("ada")))
 	check(t, db.Backup(t.Context(), whole))
-	content, err := os.ReadFile(whole)
-	check(t, err)
+	content := try(os.ReadFile(whole))(t)
 	file := func(name string, content []byte) string {
 		path := filepath.Join(directory, name)
 		check(t, os.WriteFile(path, content, 0o600))
@@ -131,10 +126,8 @@ func TestRestore_rejectsUnusableBackups(t *testing.T) {
 	check(t, syscall.Mkfifo(pipe, 0o600))
 	newer := file("newer.db", content)
 	later := studiotest.OpenSQL(t, "sqlite:"+newer)
-	_, err = later.ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, TRUE)`)
-	check(t, err)
-	_, err = later.ExecContext(t.Context(), `PRAGMA wal_checkpoint(TRUNCATE)`)
-	check(t, err)
+	try(later.ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, TRUE)`))(t)
+	try(later.ExecContext(t.Context(), `PRAGMA wal_checkpoint(TRUNCATE)`))(t)
 	check(t, later.Close())
 	for name, test := range map[string]struct {
 		backup string

@@ -11,8 +11,7 @@ import (
 
 func wantConsistent(t *testing.T, db *store.Store) {
 	t.Helper()
-	broken, err := db.Check(t.Context())
-	check(t, err)
+	broken := try(db.Check(t.Context()))(t)
 	for _, rule := range broken {
 		t.Error(rule)
 	}
@@ -21,8 +20,7 @@ func wantConsistent(t *testing.T, db *store.Store) {
 // attemptsOf returns the attempts to deliver an event.
 func attemptsOf(t *testing.T, db studio.EventStore, eventID string) []studio.Attempt {
 	t.Helper()
-	all, err := db.Attempts(t.Context(), eventID)
-	check(t, err)
+	all := try(db.Attempts(t.Context(), eventID))(t)
 	return all[eventID]
 }
 
@@ -44,8 +42,7 @@ func TestStore_Record_ofAnEndedEventOnlyAddsTheAttempt(t *testing.T) {
 						check(t, recordAttempt(t.Context(), db, next.Event, attempt, outcome))
 						wantConsistent(t, db)
 					}
-					event, err := db.Event(t.Context(), next.Event.ID)
-					check(t, err)
+					event := try(db.Event(t.Context(), next.Event.ID))(t)
 					attempts := attemptsOf(t, db, event.ID)
 					if event.State != studio.EventDelivered || event.Tries != 1 || len(attempts) != 2 {
 						t.Errorf("event %d is %s after %d tries with %d attempts", event.Sequence, event.State, event.Tries, len(attempts))
@@ -91,8 +88,7 @@ func TestStore_Check_findsTheSameInAnyPages(t *testing.T) {
 			`UPDATE events SET subject_id = '0' WHERE id = 'a-2'`, `UPDATE events SET last_number = 2 WHERE id = 'e-1'`,
 		)
 		all := func(rows int) (found []string) {
-			violations, err := db.CheckPages(t.Context(), rows)
-			check(t, err)
+			violations := try(db.CheckPages(t.Context(), rows))(t)
 			for _, v := range violations {
 				found = append(found, v.String())
 			}

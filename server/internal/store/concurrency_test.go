@@ -148,8 +148,7 @@ func TestStore_RotateRefreshToken_issuesNothingForEndedSessions(t *testing.T) {
 			first := token(round, "first")
 			check(t, db.AddRefreshToken(t.Context(), first, "", noon()))
 			rotate := func(from, to string) error {
-				_, err := db.RotateRefreshToken(t.Context(), token(round, from).Hash, noon(), token(round, to))
-				return err
+				return errorOf(db.RotateRefreshToken(t.Context(), token(round, from).Hash, noon(), token(round, to)))
 			}
 			check(t, rotate("first", "second"))
 			concurrently(
@@ -204,16 +203,13 @@ func TestStore_AddWebhookSecret_keepsOneWithoutExpiry(t *testing.T) {
 				})
 			}
 			concurrently(add(1)...)
-			secrets, err := db.WebhookSecrets(t.Context(), user, noon())
-			check(t, err)
+			secrets := try(db.WebhookSecrets(t.Context(), user, noon()))(t)
 			if len(secrets) != 1 {
 				t.Errorf("%d first secrets", len(secrets))
 			}
 			concurrently(add(5)...)
-			secrets, err = db.WebhookSecrets(t.Context(), user, noon())
-			check(t, err)
-			left, err := db.WebhookSecrets(t.Context(), user, noon().Add(time.Hour))
-			check(t, err)
+			secrets = try(db.WebhookSecrets(t.Context(), user, noon()))(t)
+			left := try(db.WebhookSecrets(t.Context(), user, noon().Add(time.Hour)))(t)
 			if len(secrets) != 5 || len(left) != 1 || left[0].Secret != secrets[0].Secret {
 				t.Errorf("%d secrets are in force and %d stay, want 5 and the newest", len(secrets), len(left))
 			}
@@ -233,8 +229,7 @@ func TestStore_Replay_replaysEachEventOnce(t *testing.T) {
 				check(t, db.ExhaustEvents(t.Context(), id, noon(), studio.ReasonDisabled))
 			}
 			for i, id := range []string{kept, deleted, kept, deleted} {
-				n, err := db.AddReplay(t.Context(), fmt.Sprint(round, i), exhausted(studio.EventFilter{SubjectID: id}), studio.IdempotencyKey{}, noon(), math.MaxInt)
-				check(t, err)
+				n := try(db.AddReplay(t.Context(), fmt.Sprint(round, i), exhausted(studio.EventFilter{SubjectID: id}), studio.IdempotencyKey{}, noon(), math.MaxInt))(t)
 				if n != 20 {
 					t.Errorf("%d events are counted", n)
 				}

@@ -11,8 +11,7 @@ import (
 
 func deleteSubject(t *testing.T, db studio.Store, kind studio.Kind, id string, now time.Time) error {
 	t.Helper()
-	_, err := db.DeleteSubject(t.Context(), "ada", "", kind, id, now, now.Add(-studio.DeletionMemory))
-	return err
+	return errorOf(db.DeleteSubject(t.Context(), "ada", "", kind, id, now, now.Add(-studio.DeletionMemory)))
 }
 
 func video(id, avatarID string) studio.Subject {
@@ -62,8 +61,7 @@ func TestStore_DeleteSubject_erasesTheSubjectAndItsVideos(t *testing.T) {
 
 func createError(t *testing.T, db studio.Store, s studio.Subject) error {
 	t.Helper()
-	_, err := db.CreateSubject(t.Context(), s, studio.IdempotencyKey{})
-	return err
+	return errorOf(db.CreateSubject(t.Context(), s, studio.IdempotencyKey{}))
 }
 
 // deleteUser removes a user and erases what they have, as the service does.
@@ -110,15 +108,13 @@ func TestStore_CreateSubject_doesNotRestoreADeletedSubject(t *testing.T) {
 	t.Parallel()
 	withUserInEachStore(t, func(t *testing.T, db studio.Store) {
 		key := studio.IdempotencyKey{Key: "key", Fingerprint: []byte("f"), After: noon().Add(-time.Hour)}
-		_, err := db.CreateSubject(t.Context(), subject("a", 0), key)
-		check(t, err)
+		try(db.CreateSubject(t.Context(), subject("a", 0), key))(t)
 		check(t, deleteSubject(t, db, studio.Avatar, "a", noon()))
-		again, err := db.CreateSubject(t.Context(), subject("b", 0), key)
-		check(t, err)
+		again := try(db.CreateSubject(t.Context(), subject("b", 0), key))(t)
 		if again.ID != "a" {
 			t.Errorf("the repeated creation made %s", again.ID)
 		}
-		_, err = db.Subject(t.Context(), "a")
+		_, err := db.Subject(t.Context(), "a")
 		wantError(t, err, studio.ErrNotFound)
 	})
 }

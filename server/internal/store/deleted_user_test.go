@@ -20,8 +20,7 @@ var deletedUserWrites = []struct {
 }{
 	{"CreateSubject", studio.ErrNotFound, func(t *testing.T, db studio.Store) error { return createError(t, db, subject("new", 1)) }},
 	{"CreateSubject with a key", studio.ErrNotFound, func(t *testing.T, db studio.Store) error {
-		_, err := db.CreateSubject(t.Context(), subject("keyed", 1), studio.IdempotencyKey{Key: "key", Fingerprint: []byte("f"), After: noon().Add(-time.Hour)})
-		return err
+		return errorOf(db.CreateSubject(t.Context(), subject("keyed", 1), studio.IdempotencyKey{Key: "key", Fingerprint: []byte("f"), After: noon().Add(-time.Hour)}))
 	}},
 	{"CreateSubject in a workspace", studio.ErrForbidden, func(t *testing.T, db studio.Store) error { // the user is not a member any more
 		s := subject("film", 1)
@@ -29,8 +28,7 @@ var deletedUserWrites = []struct {
 		return createError(t, db, s)
 	}},
 	{"UpdateSubject", studio.ErrNotFound, func(t *testing.T, db studio.Store) error {
-		_, err := db.UpdateSubject(t.Context(), "a", func(s *studio.Subject) error { event(s); return nil })
-		return err
+		return errorOf(db.UpdateSubject(t.Context(), "a", func(s *studio.Subject) error { event(s); return nil }))
 	}},
 	{"SetPassword", studio.ErrNotFound, func(t *testing.T, db studio.Store) error {
 		return db.SetPassword(t.Context(), "ada", "new", studio.RefreshToken{Hash: []byte("t"), Family: "t", UserID: "ada", ExpiresAt: noon().Add(time.Hour)}, noon())
@@ -39,8 +37,7 @@ var deletedUserWrites = []struct {
 		return db.AddRefreshToken(t.Context(), studio.RefreshToken{Hash: []byte("u"), Family: "u", UserID: "ada", ExpiresAt: noon().Add(time.Hour)}, "", noon())
 	}},
 	{"RotateRefreshToken", studio.ErrUnauthorized, func(t *testing.T, db studio.Store) error {
-		_, err := db.RotateRefreshToken(t.Context(), []byte("session"), noon(), studio.RefreshToken{Hash: []byte("v"), ExpiresAt: noon().Add(time.Hour)})
-		return err
+		return errorOf(db.RotateRefreshToken(t.Context(), []byte("session"), noon(), studio.RefreshToken{Hash: []byte("v"), ExpiresAt: noon().Add(time.Hour)}))
 	}},
 	{"SeeAddress", studio.ErrNotFound, func(t *testing.T, db studio.Store) error {
 		return db.SeeAddress(t.Context(), "ada", "192.0.2.1", noon())
@@ -60,8 +57,7 @@ var deletedUserWrites = []struct {
 	}},
 	{"AddReplay", studio.ErrNotFound, func(t *testing.T, db studio.Store) error {
 		key := studio.IdempotencyKey{Key: "replay", Fingerprint: []byte("f"), After: noon().Add(-time.Hour)}
-		_, err := db.AddReplay(t.Context(), "r", exhausted(studio.EventFilter{UserID: "ada"}), key, noon(), 9)
-		return err
+		return errorOf(db.AddReplay(t.Context(), "r", exhausted(studio.EventFilter{UserID: "ada"}), key, noon(), 9))
 	}},
 	{"SetRole", studio.ErrNotFound, inDatabase(func(t *testing.T, db *store.Store) error { return db.SetRole(t.Context(), "ada", studio.Operator) })},
 	{"SetDisabled", studio.ErrNotFound, inDatabase(func(t *testing.T, db *store.Store) error {
@@ -74,8 +70,7 @@ var deletedUserWrites = []struct {
 		return db.AddLink(t.Context(), studio.Link{Hash: []byte("reset"), Purpose: studio.ResetLink, Email: "ada@example.com", ExpiresAt: noon()})
 	})},
 	{"Pause", studio.ErrNotFound, inDatabase(func(t *testing.T, db *store.Store) error {
-		_, err := db.Pause(t.Context(), store.PauseScope{UserID: "ada"}, noon())
-		return err
+		return errorOf(db.Pause(t.Context(), store.PauseScope{UserID: "ada"}, noon()))
 	})},
 	{"ClaimAlert", studio.ErrNotFound, inDatabase(func(t *testing.T, db *store.Store) error {
 		email, err := db.ClaimAlert(t.Context(), "ada", "https://hooks.example.com/", noon(), time.Time{})

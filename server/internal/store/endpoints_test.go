@@ -69,8 +69,7 @@ func TestStore_AllEndpoints_areThoseOfEveryUser(t *testing.T) {
 			t.Errorf("the second page of a user is %+v", page)
 		}
 		for limit := range 5 {
-			troubled, err := db.TroubledEndpoints(t.Context(), limit)
-			check(t, err)
+			troubled := try(db.TroubledEndpoints(t.Context(), limit))(t)
 			if len(troubled) != limit {
 				t.Errorf("%d endpoints have trouble, want %d", len(troubled), limit)
 			}
@@ -121,8 +120,7 @@ func TestStore_SaveResults_keepsAnOutage(t *testing.T) {
 			if save.failingSince > 0 {
 				want.FailingSince = at(save.failingSince)
 			}
-			got, err := db.Endpoint(t.Context(), "ada", want.URL)
-			check(t, err)
+			got := try(db.Endpoint(t.Context(), "ada", want.URL))(t)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%d. endpoint (-want +got):\n%s", i, diff)
 			}
@@ -152,8 +150,7 @@ func TestStore_Prune_deletesUnusedEndpoints(t *testing.T) {
 		}
 		want := []string{url("disabled"), url("paused"), url("unused"), url("used")}
 		for range 2 {
-			urls, err := db.EndpointURLs(t.Context(), "ada", "", 5)
-			check(t, err)
+			urls := try(db.EndpointURLs(t.Context(), "ada", "", 5))(t)
 			if !slices.Equal(urls, want) {
 				t.Errorf("the endpoints are %v, want %v", urls, want)
 			}

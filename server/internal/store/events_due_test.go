@@ -28,8 +28,7 @@ func TestStore_DueFlows_returnsTheEarliestTimeOfEachFlow(t *testing.T) {
 		}
 		next := nextDelivery(t, db, "3")
 		check(t, recordAttempt(t.Context(), db, next.Event, studio.Attempt{At: noon()}, store.Outcome{State: studio.EventDelivered}))
-		flows, err := db.DueFlows(t.Context(), nil)
-		check(t, err)
+		flows := try(db.DueFlows(t.Context(), nil))(t)
 		want := []store.FlowDue{{Flow: testFlow(1), At: noon().Add(-2 * time.Hour)}, {Flow: testFlow(2), At: noon().Add(-time.Hour)}}
 		slices.SortFunc(flows, func(a, b store.FlowDue) int { return a.At.Compare(b.At) })
 		if !slices.Equal(flows, want) {
@@ -37,8 +36,7 @@ func TestStore_DueFlows_returnsTheEarliestTimeOfEachFlow(t *testing.T) {
 		}
 		if db.Shared() {
 			lane := store.Lane(testFlow(1).Origin)
-			flows, err := db.DueFlows(t.Context(), []int{lane})
-			check(t, err)
+			flows := try(db.DueFlows(t.Context(), []int{lane}))(t)
 			if len(flows) != 1 || flows[0].Flow != testFlow(1) {
 				t.Errorf("in the lane %d is due %v", lane, flows)
 			}
@@ -55,8 +53,7 @@ func TestStore_Deliveries_returnsTheFirstEventOfEachSubject(t *testing.T) {
 			s.Events[0].CreatedAt = noon().Add(time.Duration(-i) * time.Hour)
 			create(t, db, s)
 		}
-		got, err := db.Deliveries(t.Context(), []store.DeliveryQuery{{Flow: testFlow(0), Limit: 5}, {Flow: testFlow(2), Limit: 5}, {Flow: testFlow(1), Limit: 1}})
-		check(t, err)
+		got := try(db.Deliveries(t.Context(), []store.DeliveryQuery{{Flow: testFlow(0), Limit: 5}, {Flow: testFlow(2), Limit: 5}, {Flow: testFlow(1), Limit: 1}}))(t)
 		var ids [][]string
 		for _, deliveries := range got {
 			var of []string
@@ -84,8 +81,7 @@ func TestStore_DueFlows_readsInPages(t *testing.T) {
 			many+insert+`SELECT 'c' || n, 'u1', 'https://c', '', 1, n FROM numbers WHERE n <= 3`,
 			many+insert+`SELECT 'd' || n, 'v' || n, 'https://d', '', 1, 1 FROM numbers`,
 		)
-		flows, err := db.DueFlows(t.Context(), nil)
-		check(t, err)
+		flows := try(db.DueFlows(t.Context(), nil))(t)
 		different := make(map[store.Flow]bool)
 		for _, flow := range flows {
 			different[flow.Flow] = true

@@ -14,8 +14,7 @@ import (
 
 func nextDelivery(t *testing.T, db *store.Store, subjectID string) store.Delivery {
 	t.Helper()
-	next, err := db.NextDelivery(t.Context(), subjectID)
-	check(t, err)
+	next := try(db.NextDelivery(t.Context(), subjectID))(t)
 	return next
 }
 
@@ -71,8 +70,7 @@ func TestStore_Events_appliesTheFilter(t *testing.T) {
 				t.Errorf("%s: %v, want %v", test.name, got, test.want)
 			}
 		}
-		got, err := db.Event(t.Context(), "a-2")
-		check(t, err)
+		got := try(db.Event(t.Context(), "a-2"))(t)
 		want := studio.EventRecord{
 			Event:  studio.Event{ID: "a-2", SubjectID: "a", Sequence: 2, Body: []byte(`{"event":2}`), CreatedAt: noon().Add(time.Microsecond)},
 			UserID: "ada", URL: "https://hooks.example.com/", State: studio.EventExhausted, Tries: 1, EndedAt: noon(),
@@ -81,7 +79,7 @@ func TestStore_Events_appliesTheFilter(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("event (-want +got):\n%s", diff)
 		}
-		_, err = db.Event(t.Context(), "d-1")
+		_, err := db.Event(t.Context(), "d-1")
 		wantError(t, err, studio.ErrNotFound)
 	})
 }
@@ -121,8 +119,7 @@ func TestStore_Endpoints_areSwitchedOffPerUser(t *testing.T) {
 		off("b")
 		finish(t, db, "b", store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, DisableURL: true}) // an attempt that was in flight
 		create(t, db, func() studio.Subject { s := subject("e", 1); s.Events[0].ID = "e-1"; return s }())
-		endpoints, err := db.DisabledEndpoints(t.Context())
-		check(t, err)
+		endpoints := try(db.DisabledEndpoints(t.Context()))(t)
 		if want := []store.DisabledEndpoint{{UserID: "ada", URL: "https://hooks.example.com/", DisabledAt: noon()}}; !slices.Equal(endpoints, want) {
 			t.Errorf("disabled are %+v, want %+v", endpoints, want)
 		}

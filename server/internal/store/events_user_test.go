@@ -27,8 +27,7 @@ func TestStore_Events_arePaginated(t *testing.T) {
 			if i%5 == 0 {
 				s.UserID = "bob"
 			}
-			created, err := db.CreateSubject(t.Context(), s, studio.IdempotencyKey{})
-			check(t, err)
+			created := try(db.CreateSubject(t.Context(), s, studio.IdempotencyKey{}))(t)
 			if state := states[i%3]; state != studio.EventPending {
 				check(t, recordAttempt(t.Context(), db, created.Events[0], studio.Attempt{At: noon()}, store.Outcome{State: state, Reason: studio.ReasonSchedule}))
 			}

@@ -18,8 +18,7 @@ import (
 
 func openWith(t *testing.T, dsn string, keys *keyring.Keyring) *store.Store {
 	t.Helper()
-	db, err := store.Open(t.Context(), dsn, store.Config{Keys: keys})
-	check(t, err)
+	db := try(store.Open(t.Context(), dsn, store.Config{Keys: keys}))(t)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }

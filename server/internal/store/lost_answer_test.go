@@ -52,8 +52,7 @@ func TestStore_repeatsWritesWhoseAnswerWasLost(t *testing.T) {
 				through = proxy.DSN
 				proxy.LoseAnswers(func(queries []string) bool { return count(queries...) })
 			}
-			db, err := store.Open(t.Context(), through, store.Config{Keys: keyring.New()})
-			check(t, err)
+			db := try(store.Open(t.Context(), through, store.Config{Keys: keyring.New()}))(t)
 			t.Cleanup(func() { check(t, db.Close()) })
 			if !shared {
 				db.LoseAnswers(func() bool { return count() })
@@ -130,14 +129,12 @@ var (
 // is used.
 func writesInSource(t *testing.T) (all []string) {
 	t.Helper()
-	paths, err := filepath.Glob("*.go")
-	check(t, err)
+	paths := try(filepath.Glob("*.go"))(t)
 	for _, path := range paths {
 		if strings.HasSuffix(path, "_test.go") || path == "sqlite.go" {
 			continue
 		}
-		source, err := os.ReadFile(path)
-		check(t, err)
+		source := try(os.ReadFile(path))(t)
 		for _, text := range literal.FindAllString(string(source), -1) {
 			for _, found := range writing.FindAllString(text, -1) {
 				if i := parameter.FindStringIndex(found); i != nil {

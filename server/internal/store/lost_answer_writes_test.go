@@ -44,13 +44,11 @@ var writes = []lostWrite{
 	{name: "AddRefreshToken", again: studio.ErrExists, prepare: ready(addToken)},
 	// SQLite takes a token that is used twice for a stolen one.
 	{name: "RotateRefreshToken", again: studio.ErrUnauthorized, counts: true, prepare: after(addToken, func(c lostCall) error {
-		_, err := c.RotateRefreshToken(c.Context(), []byte("token "+c.run), noon(), studio.RefreshToken{Hash: []byte("next " + c.run), ExpiresAt: noon().Add(time.Hour)})
-		return err
+		return errorOf(c.RotateRefreshToken(c.Context(), []byte("token "+c.run), noon(), studio.RefreshToken{Hash: []byte("next " + c.run), ExpiresAt: noon().Add(time.Hour)}))
 	})},
 	{name: "RotateRefreshToken, stolen", again: studio.ErrUnauthorized, prepare: after(func(c lostCall) error {
 		check(c, addToken(c))
-		_, err := c.RotateRefreshToken(c.Context(), []byte("token "+c.run), noon(), studio.RefreshToken{Hash: []byte("next " + c.run), ExpiresAt: noon().Add(time.Hour)})
-		return err
+		return errorOf(c.RotateRefreshToken(c.Context(), []byte("token "+c.run), noon(), studio.RefreshToken{Hash: []byte("next " + c.run), ExpiresAt: noon().Add(time.Hour)}))
 	}, func(c lostCall) error {
 		_, err := c.RotateRefreshToken(c.Context(), []byte("token "+c.run), noon(), studio.RefreshToken{Hash: []byte("third " + c.run), ExpiresAt: noon().Add(time.Hour)})
 		if errors.Is(err, studio.ErrUnauthorized) {
@@ -84,8 +82,7 @@ var writes = []lostWrite{
 		return c.RemoveMember(c.Context(), c.run, c.run)
 	})},
 	{name: "ImportProjects", again: studio.ErrExists, prepare: ready(func(c lostCall) error {
-		_, err := c.ImportProjects(c.Context(), []studio.Project{{ID: c.run, WorkspaceID: c.run, UserID: c.run, CreatedAt: noon(), Document: "{}"}})
-		return err
+		return errorOf(c.ImportProjects(c.Context(), []studio.Project{{ID: c.run, WorkspaceID: c.run, UserID: c.run, CreatedAt: noon(), Document: "{}"}}))
 	})},
 	{name: "AddAPIKey", again: studio.ErrExists, prepare: ready(addAPIKey)},
 	{name: "UseAPIKey", prepare: after(addAPIKey, func(c lostCall) error { return c.UseAPIKey(c.Context(), c.run, noon()) })},
@@ -111,8 +108,7 @@ var writes = []lostWrite{
 	})},
 
 	{name: "CreateSubject", again: studio.ErrExists, prepare: ready(func(c lostCall) error {
-		_, err := c.CreateSubject(c.Context(), avatarOf(c.run, c.run+"a"), studio.IdempotencyKey{})
-		return err
+		return errorOf(c.CreateSubject(c.Context(), avatarOf(c.run, c.run+"a"), studio.IdempotencyKey{}))
 	})},
 	{name: "CreateSubject with a key", prepare: ready(func(c lostCall) error { return createKeyed(c, "a") })},
 	{name: "CreateSubject with an expired key", prepare: after(func(c lostCall) error {
@@ -146,8 +142,7 @@ var writes = []lostWrite{
 		create(c.T, c.Store, s)
 		return c.AddUpload(c.Context(), studio.Upload{ID: upload, UserID: c.run, CreatedAt: noon(), ExpiresAt: noon()}, 9)
 	}, func(c lostCall) error {
-		_, err := c.DeleteSubject(c.Context(), c.run, "", studio.Avatar, c.run+"a", noon(), noon().Add(-time.Hour))
-		return err
+		return errorOf(c.DeleteSubject(c.Context(), c.run, "", studio.Avatar, c.run+"a", noon(), noon().Add(-time.Hour)))
 	})},
 
 	{name: "ClaimRenderings", prepare: ready(claimRendering)},
@@ -225,8 +220,7 @@ var writes = []lostWrite{
 		return c.AddWebhookSecret(c.Context(), c.run, "secret", noon(), noon().Add(time.Hour), 9)
 	})},
 	{name: "Key", prepare: ready(func(c lostCall) error {
-		_, err := c.Key(c.Context(), c.run, func() []byte { return []byte("key") })
-		return err
+		return errorOf(c.Key(c.Context(), c.run, func() []byte { return []byte("key") }))
 	})},
 	{name: "SetKey", prepare: ready(setKey)},
 	{name: "ReleaseKey", prepare: after(setKey, func(c lostCall) error {
@@ -238,8 +232,7 @@ var writes = []lostWrite{
 			`INSERT INTO webhook_secrets (user_id, secret) VALUES ('`+c.run+`', 'a')`)
 		return nil
 	}, func(c lostCall) error {
-		_, err := c.Seal(c.Context(), false)
-		return err
+		return errorOf(c.Seal(c.Context(), false))
 	})},
 	{name: "Unreadable", prepare: after(func(c lostCall) error {
 		other := keyring.New().Seal("a", "b")
@@ -247,8 +240,7 @@ var writes = []lostWrite{
 			`INSERT INTO webhook_secrets (user_id, secret) VALUES ('`+c.run+`', '`+other+`')`)
 		return nil
 	}, func(c lostCall) error {
-		_, err := c.Unreadable(c.Context(), true)
-		return err
+		return errorOf(c.Unreadable(c.Context(), true))
 	})},
 	{name: "SeeDaemon", prepare: ready(seeDaemon)},
 	{name: "RemoveDaemon", prepare: after(seeDaemon, func(c lostCall) error { return c.RemoveDaemon(c.Context(), c.run) })},
@@ -271,8 +263,7 @@ var writes = []lostWrite{
 	{name: "LeaseHolder.Renew", only: onlyPostgres, prepare: func(c lostCall) func() error {
 		holder := newHolder(c.T, c.Store)
 		renew := func() error {
-			_, err := holder.Renew(c.Context())
-			return err
+			return errorOf(holder.Renew(c.Context()))
 		}
 		check(c, renew())
 		return renew
@@ -291,8 +282,7 @@ var writes = []lostWrite{
 	}},
 	{name: "HandleClockSetBack", only: onlyPostgres, prepare: func(c lostCall) func() error {
 		call := ready(func(c lostCall) error {
-			_, err := c.HandleClockSetBack(c.Context())
-			return err
+			return errorOf(c.HandleClockSetBack(c.Context()))
 		})(c)
 		check(c, addReplay(c))
 		holder := newHolder(c.T, c.Store)
@@ -317,8 +307,7 @@ func addToken(c lostCall) error {
 }
 
 func countLogin(c lostCall) error {
-	_, err := c.CountLogin(c.Context(), []studio.Throttle{{Key: c.run, Free: 9}, {Key: c.run + "forgets", Free: 9}}, noon())
-	return err
+	return errorOf(c.CountLogin(c.Context(), []studio.Throttle{{Key: c.run, Free: 9}, {Key: c.run + "forgets", Free: 9}}, noon()))
 }
 
 func addAPIKey(c lostCall) error {
@@ -336,8 +325,7 @@ func addLink(c lostCall) error {
 func createKeyed(c lostCall, id string) error {
 	s := avatarOf(c.run, c.run+id)
 	s.WorkspaceID = c.run
-	_, err := c.CreateSubject(c.Context(), s, studio.IdempotencyKey{Key: "key", Fingerprint: []byte("f"), After: noon().Add(-time.Hour)})
-	return err
+	return errorOf(c.CreateSubject(c.Context(), s, studio.IdempotencyKey{Key: "key", Fingerprint: []byte("f"), After: noon().Add(-time.Hour)}))
 }
 
 // claimRendering claims as a process does that may have claimed before without an answer.
@@ -382,13 +370,11 @@ func exhaust(c lostCall) error {
 
 func addReplay(c lostCall) error {
 	key := studio.IdempotencyKey{Key: "replay", Fingerprint: []byte("f"), After: noon().Add(-time.Hour)}
-	_, err := c.AddReplay(c.Context(), c.run, exhausted(studio.EventFilter{UserID: c.run, From: time.UnixMicro(1)}), key, noon(), 9)
-	return err
+	return errorOf(c.AddReplay(c.Context(), c.run, exhausted(studio.EventFilter{UserID: c.run, From: time.UnixMicro(1)}), key, noon(), 9))
 }
 
 func replayNext(c lostCall) error {
-	_, err := c.ReplayNext(c.Context(), noon())
-	return err
+	return errorOf(c.ReplayNext(c.Context(), noon()))
 }
 
 func setKey(c lostCall) error {

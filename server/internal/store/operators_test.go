@@ -36,8 +36,7 @@ func TestOperators_areNeverAllRemoved(t *testing.T) {
 			if disabled == nil {
 				removed = operators[1]
 			}
-			acts, err := db.Acts(t.Context(), "", 2*i+2)
-			check(t, err)
+			acts := try(db.Acts(t.Context(), "", 2*i+2))(t)
 			if len(acts) != i+1 || !slices.ContainsFunc(acts, func(act studio.Act) bool { return act.Target == removed }) {
 				t.Fatalf("round %d: %s was removed, and the acts are %+v", i, removed, acts)
 			}

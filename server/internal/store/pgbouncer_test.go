@@ -34,8 +34,7 @@ func TestOpen_refusesPgbouncer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dsn := studiotest.NewPostgres(t)
-			config, err := pgx.ParseConfig(dsn)
-			check(t, err)
+			config := try(pgx.ParseConfig(dsn))(t)
 			directory, err := os.MkdirTemp("", "pgb") //nolint:usetesting // the path of a Unix socket must be short
 			check(t, err)
 			t.Cleanup(func() { check(t, os.RemoveAll(directory)) })
@@ -53,8 +52,7 @@ func TestOpen_refusesPgbouncer(t *testing.T) {
 				check(t, command.Process.Kill())
 				_ = command.Wait() // it was killed
 			})
-			through, err := url.Parse(dsn)
-			check(t, err)
+			through := try(url.Parse(dsn))(t)
 			query := through.Query()
 			query.Set("host", directory)
 			query.Set("port", "6432")

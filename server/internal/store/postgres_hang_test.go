@@ -100,12 +100,10 @@ func TestPostgres_connectsToTheAddressThatResponds(t *testing.T) {
 	hanging, healthy := studiotest.NewProxy(t, dsn), studiotest.NewProxy(t, dsn)
 	hanging.Freeze()
 	addressOf := func(proxy *studiotest.Proxy) string {
-		through, err := url.Parse(proxy.DSN)
-		check(t, err)
+		through := try(url.Parse(proxy.DSN))(t)
 		return through.Host
 	}
-	connection, err := store.ConnectByName(t.Context(), healthy.DSN, addressOf(hanging), addressOf(healthy))
-	check(t, err)
+	connection := try(store.ConnectByName(t.Context(), healthy.DSN, addressOf(hanging), addressOf(healthy)))(t)
 	check(t, connection.Ping(t.Context()))
 	check(t, connection.Close(t.Context()))
 }
@@ -135,6 +133,5 @@ func TestPostgres_Listen_endsStatementsIfTheServerHangs(t *testing.T) {
 	}
 	wantError(t, <-ended, store.ErrTimeout)
 	proxy.Thaw()
-	_, err = db.Subject(t.Context(), "a")
-	check(t, err)
+	try(db.Subject(t.Context(), "a"))(t)
 }

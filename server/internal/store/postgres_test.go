@@ -20,8 +20,7 @@ import (
 func connect(t *testing.T, dsn string) *pgx.Conn {
 	t.Helper()
 	dsn = strings.Replace(dsn, "pool_max_conns=8&", "", 1)
-	connection, err := pgx.Connect(t.Context(), dsn)
-	check(t, err)
+	connection := try(pgx.Connect(t.Context(), dsn))(t)
 	t.Cleanup(func() { _ = connection.Close(t.Context()) })
 	return connection
 }
@@ -29,11 +28,9 @@ func connect(t *testing.T, dsn string) *pgx.Conn {
 // begin begins a transaction that is independent of the store, with some statements.
 func begin(t *testing.T, dsn string, statements ...string) pgx.Tx {
 	t.Helper()
-	tx, err := connect(t, dsn).Begin(t.Context())
-	check(t, err)
+	tx := try(connect(t, dsn).Begin(t.Context()))(t)
 	for _, statement := range statements {
-		_, err = tx.Exec(t.Context(), statement)
-		check(t, err)
+		try(tx.Exec(t.Context(), statement))(t)
 	}
 	return tx
 }
@@ -79,11 +76,10 @@ func TestPostgres_returnsErrBusyWithoutAFreeConnection(t *testing.T) {
 	t.Parallel()
 	dsn := strings.Replace(studiotest.NewPostgres(t), "pool_max_conns=8", "pool_max_conns=1", 1)
 	synctest.Test(t, func(t *testing.T) {
-		db, err := store.Open(t.Context(), dsn, store.Config{})
-		check(t, err)
+		db := try(store.Open(t.Context(), dsn, store.Config{}))(t)
 		check(t, db.CreateUser(t.Context(), user("ada")))
 		create(t, db, subject("a", 0))
-		_, err = db.UpdateSubject(t.Context(), "a", func(*studio.Subject) error {
+		_, err := db.UpdateSubject(t.Context(), "a", func(*studio.Subject) error {
 			began := time.Now()
 			_, read := db.Subject(t.Context(), "a")
 			wantError(t, read, studio.ErrBusy)
@@ -180,8 +176,7 @@ func TestPostgres_CreateSubject_returnsErrKeyInUseDuringAnotherCreation(t *testi
 	wantError(t, err, studio.ErrKeyInUse)
 	check(t, tx.Rollback(t.Context()))
 	check(t, <-twin)
-	created, err := create("a")
-	check(t, err)
+	created := try(create("a"))(t)
 	if created.ID != "twin" {
 		t.Errorf("the key created %s, want the subject of the other creation", created.ID)
 	}
@@ -235,14 +230,12 @@ func TestPostgres_aLockedSubjectDelaysNoOther(t *testing.T) {
 	create(t, db, subject("locked", 1))
 	create(t, db, subject("free", 1))
 	update := func(id string) error {
-		_, err := db.UpdateSubject(t.Context(), id, func(*studio.Subject) error { return nil })
-		return err
+		return errorOf(db.UpdateSubject(t.Context(), id, func(*studio.Subject) error { return nil }))
 	}
 	video := func(avatar, id string) error {
 		s := subject(id, 1)
 		s.Kind, s.AvatarID = studio.Video, avatar
-		_, err := db.CreateSubject(t.Context(), s, studio.IdempotencyKey{})
-		return err
+		return errorOf(db.CreateSubject(t.Context(), s, studio.IdempotencyKey{}))
 	}
 	tx := begin(t, dsn, `SELECT FROM subjects WHERE id = 'locked' FOR UPDATE`)
 	const waiting = 3 // of each kind, more than there are concurrent groups

@@ -28,8 +28,7 @@ func TestStore_listsActiveProcesses(t *testing.T) {
 			check(t, db.SeeDaemon(t.Context(), store.Daemon{ID: id, Host: "host", Version: fmt.Sprint("v", i), Started: noon().Add(time.Duration(i))}))
 		}
 		check(t, db.RemoveDaemon(t.Context(), "ended"))
-		daemons, err := db.Daemons(t.Context())
-		check(t, err)
+		daemons := try(db.Daemons(t.Context()))(t)
 		for i := range daemons {
 			if daemons[i].Seen > time.Hour {
 				t.Errorf("last seen %v ago", daemons[i].Seen)
@@ -46,8 +45,7 @@ func TestStore_listsActiveProcesses(t *testing.T) {
 		for i := range 3 {
 			check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: fmt.Sprint("https://", i), Until: time.Now().Add(time.Hour * time.Duration(2*i-1))}))
 		}
-		open, err := db.OpenBreakers(t.Context(), "https://1", 5)
-		check(t, err)
+		open := try(db.OpenBreakers(t.Context(), "https://1", 5))(t)
 		if len(open) != 1 || open[0].Origin != "https://2" {
 			t.Errorf("the breakers are %+v", open)
 		}
@@ -58,10 +56,8 @@ func TestStore_listsActiveProcesses(t *testing.T) {
 			return
 		}
 		holder := db.NewLeaseHolder()
-		_, err = holder.Renew(t.Context())
-		check(t, err)
-		deliverers, err := db.Deliverers(t.Context())
-		check(t, err)
+		try(holder.Renew(t.Context()))(t)
+		deliverers := try(db.Deliverers(t.Context()))(t)
 		if len(deliverers) != 1 || deliverers[0].ID != db.ProcessID() || deliverers[0].Has != store.Lanes {
 			t.Errorf("the deliverers are %+v", deliverers)
 		}
@@ -75,20 +71,17 @@ func TestLeaseHolder_Renew_takesTheLanesOfAProcessThatHasEnded(t *testing.T) {
 	t.Parallel()
 	db := studiotest.Open(t, studiotest.NewPostgres(t))
 	first, second := db.NewLeaseHolder(), db.NewLeaseHolder()
-	_, err := first.Renew(t.Context())
-	check(t, err)
-	waiting, err := second.Renew(t.Context())
-	check(t, err)
+	try(first.Renew(t.Context()))(t)
+	waiting := try(second.Renew(t.Context()))(t)
 	if len(waiting.Lanes) != 0 || waiting.Expired != 0 {
 		t.Errorf("%d lanes are taken from a process that runs", len(waiting.Lanes))
 	}
 	check(t, first.EndProcess())
-	holding, err := second.Renew(t.Context())
-	check(t, err)
+	holding := try(second.Renew(t.Context()))(t)
 	if len(holding.Lanes) != store.Lanes || holding.Expired != 1 {
 		t.Errorf("%d lanes are taken from the process that has ended", len(holding.Lanes))
 	}
-	_, err = first.Renew(t.Context())
+	_, err := first.Renew(t.Context())
 	wantError(t, err, store.ErrLeaseLost)
 	check(t, db.CreateUser(t.Context(), user("ada")))
 	create(t, db, subject("a", 1))

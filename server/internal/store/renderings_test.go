@@ -38,8 +38,7 @@ func TestStore_NextRendering_returnsTheEndOfALease(t *testing.T) {
 		before := time.Now().Truncate(time.Millisecond) // as the clock of SQLite
 		claim(t, db)
 		after := time.Now()
-		next, err := db.NextRendering(t.Context(), after)
-		check(t, err)
+		next := try(db.NextRendering(t.Context(), after))(t)
 		if claimed := next.Add(-store.RenderLease); claimed.Before(before) || claimed.After(after) {
 			t.Errorf("the next rendering is at %v, want the end of a lease from between %v and %v", next, before, after)
 		}
@@ -48,8 +47,7 @@ func TestStore_NextRendering_returnsTheEndOfALease(t *testing.T) {
 
 func claim(t *testing.T, db *store.Store) (id, user string) {
 	t.Helper()
-	id, err := db.ClaimRendering(t.Context(), "p", noon())
-	check(t, err)
+	id = try(db.ClaimRendering(t.Context(), "p", noon()))(t)
 	user, _, _ = strings.Cut(id, "-")
 	return id, user
 }
@@ -170,8 +168,7 @@ func TestSQLite_aNewDaemonReleasesRenderingsOfTheLast(t *testing.T) {
 	db := studiotest.Open(t, dsn)
 	addDue(t, db, map[string]int{"one": 1})
 	id, _ := claim(t, db)
-	next, err := store.Open(t.Context(), dsn, store.Config{Daemon: true})
-	check(t, err)
+	next := try(store.Open(t.Context(), dsn, store.Config{Daemon: true}))(t)
 	defer func() { check(t, next.Close()) }()
 	if again, _ := claim(t, next); again != id {
 		t.Errorf("%q is claimed", again)

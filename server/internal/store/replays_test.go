@@ -25,8 +25,7 @@ func exhausted(filter studio.EventFilter, ids ...string) studio.ReplaySelection 
 func replay(t *testing.T, db *store.Store, selection studio.ReplaySelection, now time.Time) int64 {
 	t.Helper()
 	id := fmt.Sprint(replayIDs.Add(1))
-	n, err := db.AddReplay(t.Context(), id, selection, studio.IdempotencyKey{}, now, 10)
-	check(t, err)
+	n := try(db.AddReplay(t.Context(), id, selection, studio.IdempotencyKey{}, now, 10))(t)
 	studiotest.FinishReplays(t, db, now)
 	return n
 }
@@ -65,8 +64,7 @@ func TestStore_Replay_keepsTheOrderOfEvents(t *testing.T) {
 		if len(attempts) != 2 || attempts[1].Number != 2 {
 			t.Errorf("attempts are %+v, want the one before the replay too", attempts)
 		}
-		event, err := db.Event(t.Context(), "a-1")
-		check(t, err)
+		event := try(db.Event(t.Context(), "a-1"))(t)
 		if event.Tries != 1 || event.Reason != "" || event.State != studio.EventDelivered {
 			t.Errorf("the event is %+v", event)
 		}
@@ -110,8 +108,7 @@ func TestStore_Replay_selectsEachEventOnce(t *testing.T) {
 			{studio.EventFilter{UserID: "ada"}, nil, 29*40 - 40 - 3*40},
 		} {
 			now := noon().Add(time.Duration(i) * time.Second)
-			count, err := db.CountReplay(t.Context(), exhausted(test.filter, test.ids...), now)
-			check(t, err)
+			count := try(db.CountReplay(t.Context(), exhausted(test.filter, test.ids...), now))(t)
 			if replayed := replay(t, db, exhausted(test.filter, test.ids...), now); replayed != test.want || count != test.want {
 				t.Errorf("%+v %v counts %d and replays %d events, want %d", test.filter, test.ids, count, replayed, test.want)
 			}
@@ -181,16 +178,13 @@ func TestStore_Replay_continuesInAnotherProcess(t *testing.T) {
 			check(t, db.ExhaustEvents(t.Context(), id, noon(), studio.ReasonDisabled))
 		}
 		now := noon().Add(time.Hour)
-		count, err := db.AddReplay(t.Context(), "r", exhausted(studio.EventFilter{UserID: "ada"}), studio.IdempotencyKey{}, now, 1)
-		check(t, err)
-		_, err = db.AddReplay(t.Context(), "other", exhausted(studio.EventFilter{UserID: "ada"}), studio.IdempotencyKey{}, now, 1)
+		count := try(db.AddReplay(t.Context(), "r", exhausted(studio.EventFilter{UserID: "ada"}), studio.IdempotencyKey{}, now, 1))(t)
+		_, err := db.AddReplay(t.Context(), "other", exhausted(studio.EventFilter{UserID: "ada"}), studio.IdempotencyKey{}, now, 1)
 		wantError(t, err, studio.ErrTooManyReplays)
 		sent := make(map[string][]int64) // by subject
 		for unfinished := true; unfinished; {
-			process, err := store.Open(t.Context(), dsn, store.Config{})
-			check(t, err)
-			next, err := process.ReplayNext(t.Context(), now)
-			check(t, err)
+			process := try(store.Open(t.Context(), dsn, store.Config{}))(t)
+			next := try(process.ReplayNext(t.Context(), now))(t)
 			unfinished = !next.IsZero()
 			for _, due := range process.NextDue(t, store.DeliverAt) {
 				d := nextDelivery(t, process, due.SubjectID)

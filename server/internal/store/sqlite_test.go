@@ -19,9 +19,8 @@ import (
 func TestSQLite_allowsOneDaemon(t *testing.T) {
 	t.Parallel()
 	dsn := "sqlite:" + filepath.Join(t.TempDir(), "studio.db")
-	daemon, err := store.Open(t.Context(), dsn, store.Config{Daemon: true})
-	check(t, err)
-	_, err = store.Open(t.Context(), dsn, store.Config{Daemon: true})
+	daemon := try(store.Open(t.Context(), dsn, store.Config{Daemon: true}))(t)
+	_, err := store.Open(t.Context(), dsn, store.Config{Daemon: true})
 	wantError(t, err, store.ErrInUse)
 	command := studiotest.Open(t, dsn) // a command may use the database at the same time
 	check(t, command.CreateUser(t.Context(), user("ada")))
@@ -29,8 +28,7 @@ func TestSQLite_allowsOneDaemon(t *testing.T) {
 		t.Errorf("the daemon does not see what the command did: %v", err)
 	}
 	check(t, daemon.Close())
-	next, err := store.Open(t.Context(), dsn, store.Config{Daemon: true})
-	check(t, err)
+	next := try(store.Open(t.Context(), dsn, store.Config{Daemon: true}))(t)
 	check(t, next.Close())
 }
 
@@ -60,12 +58,10 @@ func TestSQLite_returnsErrBusyOnALock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "studio.db")
 	db := studiotest.Open(t, "sqlite:"+path)
 	db.SetBusyTimeout(t, 50*time.Millisecond)
-	other, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate")
-	check(t, err)
+	other := try(sql.Open("sqlite", "file:"+path+"?_txlock=immediate"))(t)
 	defer func() { check(t, other.Close()) }()
-	tx, err := other.BeginTx(t.Context(), nil)
-	check(t, err)
-	err = db.CreateUser(t.Context(), user("ada"))
+	tx := try(other.BeginTx(t.Context(), nil))(t)
+	err := db.CreateUser(t.Context(), user("ada"))
 	wantError(t, err, studio.ErrBusy)
 	check(t, tx.Rollback())
 }
@@ -74,8 +70,7 @@ func TestSQLite_acceptsAnyFileName(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"100%.db", "%41.db", "sub/dir/é a?b#c&d=e.db"} {
 		path := filepath.Join(t.TempDir(), name)
-		db, err := store.Open(t.Context(), "sqlite:"+path, store.Config{})
-		check(t, err)
+		db := try(store.Open(t.Context(), "sqlite:"+path, store.Config{}))(t)
 		check(t, db.CreateUser(t.Context(), user("ada")))
 		check(t, db.Close())
 		info, err := os.Stat(path)
@@ -117,8 +112,7 @@ func TestSQLite_keepsItsLogSmall(t *testing.T) {
 				}
 			}
 			dsn := "sqlite:" + filepath.Join(dir, "studio.db")
-			db, err := store.Open(t.Context(), dsn, store.Config{})
-			check(t, err)
+			db := try(store.Open(t.Context(), dsn, store.Config{}))(t)
 			check(t, db.CreateUser(t.Context(), user("ada")))
 			setPasswords(db, 1)
 			check(t, db.Close())
@@ -135,14 +129,12 @@ func TestSQLite_withoutItsLockFileHasOneDaemon(t *testing.T) {
 		t.Skip("only Linux has locks that do not concern those of SQLite")
 	}
 	dsn := studiotest.NewSQLite(t)
-	daemon, err := store.Open(t.Context(), dsn, store.Config{Daemon: true})
-	check(t, err)
+	daemon := try(store.Open(t.Context(), dsn, store.Config{Daemon: true}))(t)
 	check(t, os.Remove(strings.TrimPrefix(dsn, "sqlite:")+".lock"))
-	_, err = store.Open(t.Context(), dsn, store.Config{Daemon: true})
+	_, err := store.Open(t.Context(), dsn, store.Config{Daemon: true})
 	wantError(t, err, store.ErrInUse)
 	check(t, daemon.CreateUser(t.Context(), user("ada")))
 	check(t, daemon.Close())
-	daemon, err = store.Open(t.Context(), dsn, store.Config{Daemon: true})
-	check(t, err)
+	daemon = try(store.Open(t.Context(), dsn, store.Config{Daemon: true}))(t)
 	check(t, daemon.Close())
 }

@@ -60,8 +60,7 @@ func TestStore_write_failsAloneInAGroup(t *testing.T) {
 		}
 		group.Wait()
 		for i := range 100 {
-			s, err := db.Subject(t.Context(), fmt.Sprint(i))
-			check(t, err)
+			s := try(db.Subject(t.Context(), fmt.Sprint(i)))(t)
 			if changed := s.Status == studio.Failed; changed != (i%5 == 0) {
 				t.Errorf("the %d. subject is %s", i, s.Status)
 			}
@@ -107,14 +106,12 @@ func TestSQLite_ChangedElsewhere_seesWritesOfOtherProcesses(t *testing.T) {
 	db, other := studiotest.Open(t, dsn), studiotest.Open(t, dsn)
 	want := func(want bool, after string) {
 		t.Helper()
-		changed, err := db.ChangedElsewhere(t.Context())
-		check(t, err)
+		changed := try(db.ChangedElsewhere(t.Context()))(t)
 		if changed != want {
 			t.Errorf("changed after %s: %v", after, changed)
 		}
 	}
-	_, err := db.ChangedElsewhere(t.Context())
-	check(t, err)
+	try(db.ChangedElsewhere(t.Context()))(t)
 	want(false, "nothing")
 	check(t, db.CreateUser(t.Context(), user("ada")))
 	want(false, "an own write")

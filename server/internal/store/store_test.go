@@ -26,6 +26,11 @@ var (
 	wantError = harness.WantError
 )
 
+func try[T any](result T, err error) func(t testing.TB) T { return harness.Try(result, err) }
+
+// errorOf returns the error of a call whose result the test does not need.
+func errorOf(_ any, err error) error { return err }
+
 func user(id string) studio.User {
 	return studio.User{ID: id, Email: id + "@example.com", CreatedAt: noon()}
 }
@@ -134,8 +139,7 @@ func TestOpen_ofAnEarlierVersion(t *testing.T) {
 		}
 		raw := studiotest.OpenSQL(t, dsn)
 		for _, change := range []string{`oldest = 9999`, `oldest = 1, version = 9998`} {
-			_, err := raw.ExecContext(t.Context(), `UPDATE compatibility SET `+change)
-			check(t, err)
+			try(raw.ExecContext(t.Context(), `UPDATE compatibility SET `+change))(t)
 			_, _, err = open(store.Config{})
 			wantError(t, err, store.ErrNewer)
 		}
@@ -146,8 +150,7 @@ func TestOpen_ofAnEarlierVersion(t *testing.T) {
 func TestMigrations_sayWhichProgramsCanUseTheTables(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
-		db, err := store.Open(t.Context(), dsn, store.Config{})
-		check(t, err)
+		db := try(store.Open(t.Context(), dsn, store.Config{}))(t)
 		check(t, db.Close())
 		var newest, says, oldest int64
 		check(t, studiotest.OpenSQL(t, dsn).QueryRowContext(t.Context(),
@@ -281,8 +284,7 @@ func TestStore_Prune_deletesExpiredRows(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		key := studio.IdempotencyKey{Key: "key", Fingerprint: []byte("a"), After: noon().Add(-time.Hour)}
-		_, err := db.CreateSubject(t.Context(), subject("a", 2), key)
-		check(t, err)
+		try(db.CreateSubject(t.Context(), subject("a", 2), key))(t)
 		next := nextDelivery(t, db, "a")
 		check(t, recordAttempt(t.Context(), db, next.Event, studio.Attempt{At: noon()}, store.Outcome{State: studio.EventDelivered}))
 		check(t, db.AddRefreshToken(t.Context(), studio.RefreshToken{Hash: []byte("h"), Family: "f", UserID: "ada", ExpiresAt: noon().Add(time.Hour)}, "", noon()))
@@ -290,7 +292,7 @@ func TestStore_Prune_deletesExpiredRows(t *testing.T) {
 		check(t, db.AddWebhookSecret(t.Context(), "ada", "new", noon(), noon().Add(time.Hour), 10))
 
 		check(t, db.Prune(t.Context(), noon().Add(59*time.Minute)))
-		_, err = db.CreateSubject(t.Context(), subject("b", 0), studio.IdempotencyKey{Key: "key", Fingerprint: []byte("b"), After: key.After})
+		_, err := db.CreateSubject(t.Context(), subject("b", 0), studio.IdempotencyKey{Key: "key", Fingerprint: []byte("b"), After: key.After})
 		wantError(t, err, studio.ErrKeyReused) // keys are valid for a day
 		attempts := func() int {
 			all := attemptsOf(t, db, "a-1")
@@ -310,8 +312,7 @@ func TestStore_Prune_deletesExpiredRows(t *testing.T) {
 		}
 		_, err = db.RotateRefreshToken(t.Context(), []byte("h"), noon(), studio.RefreshToken{Hash: []byte("i"), ExpiresAt: noon()})
 		wantError(t, err, studio.ErrUnauthorized)
-		secrets, err := db.WebhookSecrets(t.Context(), "ada", noon())
-		check(t, err)
+		secrets := try(db.WebhookSecrets(t.Context(), "ada", noon()))(t)
 		if len(secrets) != 1 || secrets[0].Secret != "new" {
 			t.Errorf("%d secrets are kept", len(secrets))
 		}
@@ -322,6 +323,5 @@ func TestStore_Prune_deletesExpiredRows(t *testing.T) {
 func recordAttempt(
 	ctx context.Context, db *store.Store, event studio.Event, attempt studio.Attempt, outcome store.Outcome,
 ) error {
-	_, err := db.SaveAttempt(ctx, "", store.MadeAttempt{Event: event, Attempt: attempt, Outcome: outcome})
-	return err
+	return errorOf(db.SaveAttempt(ctx, "", store.MadeAttempt{Event: event, Attempt: attempt, Outcome: outcome}))
 }

@@ -24,8 +24,7 @@ func TestStore_Users_arePaginated(t *testing.T) {
 		create(t, db, s)
 		var seen []string
 		for below := ""; ; below = seen[len(seen)-1] {
-			page, err := db.Users(t.Context(), store.UserFilter{}, below, 5)
-			check(t, err)
+			page := try(db.Users(t.Context(), store.UserFilter{}, below, 5))(t)
 			for _, u := range page {
 				seen = append(seen, u.ID)
 				if operator := u.ID == "u03"; operator != (u.Role == studio.Operator) || operator != (u.InProgress == 1) || !u.CreatedAt.Equal(noon()) {
@@ -39,8 +38,7 @@ func TestStore_Users_arePaginated(t *testing.T) {
 		if want := []string{"u11", "u10", "u09", "u08", "u07", "u06", "u04", "u03", "u02", "u01", "u00"}; !slices.Equal(seen, want) {
 			t.Errorf("the users are %v", seen)
 		}
-		found, err := db.Users(t.Context(), store.UserFilter{Email: "u3@example.com"}, "", 5)
-		check(t, err)
+		found := try(db.Users(t.Context(), store.UserFilter{Email: "u3@example.com"}, "", 5))(t)
 		if len(found) != 1 || found[0].ID != "u03" {
 			t.Errorf("found %+v", found)
 		}

@@ -14,8 +14,7 @@ func TestAPIKey_isValidUntilItExpiresOrIsRevoked(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
 		ada, bob := studiotest.AddUser(t, service, "ada@example.com"), studiotest.AddUser(t, service, "bob@example.com")
-		workspace, err := service.AddWorkspace(t.Context(), "", "Films")
-		check(t, err)
+		workspace := try(service.AddWorkspace(t.Context(), "", "Films"))(t)
 		check(t, service.AddMember(t.Context(), workspace.ID, ada.Email))
 		add := func(key studio.APIKey) (studio.APIKey, []byte) {
 			t.Helper()
@@ -31,19 +30,17 @@ func TestAPIKey_isValidUntilItExpiresOrIsRevoked(t *testing.T) {
 		_, expiring := add(studio.APIKey{UserID: ada.ID, Name: "short", ExpiresAt: clock.Now().Add(time.Hour)})
 		_, bobs := add(studio.APIKey{UserID: bob.ID, Name: "batch"})
 
-		found, err := service.CheckAPIKey(t.Context(), readingHash)
-		check(t, err)
+		found := try(service.CheckAPIKey(t.Context(), readingHash))(t)
 		if found.ID != reading.ID || found.UserID != ada.ID || found.Name != "batch" || !found.ReadOnly || found.WorkspaceID != workspace.ID {
 			t.Errorf("the key is %+v", found)
 		}
-		keys, err := service.APIKeys(t.Context(), ada.ID)
-		check(t, err)
+		keys := try(service.APIKeys(t.Context(), ada.ID))(t)
 		if len(keys) != 2 || keys[0].Name != "short" || !keys[0].UsedAt.IsZero() || keys[1].UsedAt.IsZero() {
 			t.Errorf("the keys are %+v", keys)
 		}
 
 		clock.Add(time.Hour)
-		_, err = service.CheckAPIKey(t.Context(), expiring)
+		_, err := service.CheckAPIKey(t.Context(), expiring)
 		wantError(t, err, studio.ErrUnauthorized)
 		wantError(t, service.RevokeAPIKey(t.Context(), bob.ID, reading.ID), studio.ErrNotFound)
 		check(t, service.RevokeAPIKey(t.Context(), ada.ID, reading.ID))
@@ -59,8 +56,7 @@ func TestAddAPIKey_refusesWhatNoKeyCanBe(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
 		ada := studiotest.AddUser(t, service, "ada@example.com")
-		workspace, err := service.AddWorkspace(t.Context(), "", "Films")
-		check(t, err)
+		workspace := try(service.AddWorkspace(t.Context(), "", "Films"))(t)
 		for want, key := range map[error]studio.APIKey{
 			studio.ErrAPIKeyName:   {UserID: ada.ID, Name: strings.Repeat("ä", studio.MaxName+1)},
 			studio.ErrAPIKeyExpiry: {UserID: ada.ID, Name: "batch", ExpiresAt: clock.Now()},
@@ -75,7 +71,7 @@ func TestAddAPIKey_refusesWhatNoKeyCanBe(t *testing.T) {
 			check(t, err)
 		}
 		for want, workspaceID := range map[error]string{studio.ErrTooManyAPIKeys: "", studio.ErrForbidden: workspace.ID} {
-			_, _, err = service.AddAPIKey(t.Context(), studio.APIKey{UserID: ada.ID, Name: "batch", WorkspaceID: workspaceID})
+			_, _, err := service.AddAPIKey(t.Context(), studio.APIKey{UserID: ada.ID, Name: "batch", WorkspaceID: workspaceID})
 			wantError(t, err, want)
 		}
 	})

@@ -17,8 +17,7 @@ func served(t *testing.T, most int, callers ...string) (order []string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		queue := studio.NewComparisonQueue(most)
-		finish, err := queue.Acquire(t.Context(), "somebody", false)
-		check(t, err)
+		finish := try(queue.Acquire(t.Context(), "somebody", false))(t)
 		results := make(chan string, len(callers))
 		for _, caller := range callers {
 			go func() {
@@ -67,8 +66,7 @@ func TestComparisonQueue_releasesSlotsOfCanceledLogins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		queue := studio.NewComparisonQueue(10)
 		for i := range 10 {
-			finish, err := queue.Acquire(t.Context(), "a", false)
-			check(t, err)
+			finish := try(queue.Acquire(t.Context(), "a", false))(t)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			go func() { // at the same time
 				time.Sleep(time.Second)

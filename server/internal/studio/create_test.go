@@ -25,14 +25,11 @@ func TestCreate_storesTheCreation(t *testing.T) {
 		user := studiotest.AddUser(t, service, "ada@example.com")
 		creation := registered(user)
 		creation.Title, creation.RequestID = new("Ada"), "request"
-		avatar, err := service.CreateAvatar(t.Context(), creation)
-		check(t, err)
+		avatar := try(service.CreateAvatar(t.Context(), creation))(t)
 		check(t, publish(t, service, avatar))
 		creation = studio.Creation{UserID: user.ID, Title: new("Hello"), Request: []byte(`{"text":"Hi."}`), RequestID: "another"}
-		video, err := service.CreateVideo(t.Context(), avatar.ID, creation)
-		check(t, err)
-		got, err := service.Find(t.Context(), user.ID, studio.Video, video.ID)
-		check(t, err)
+		video := try(service.CreateVideo(t.Context(), avatar.ID, creation))(t)
+		got := try(service.Find(t.Context(), user.ID, studio.Video, video.ID))(t)
 		got.Sequence, got.Events = 0, nil
 		want := studio.Subject{
 			ID: video.ID, Kind: studio.Video, UserID: user.ID, AvatarID: avatar.ID, AvatarTitle: new("Ada"), Title: new("Hello"),

@@ -31,8 +31,7 @@ type reader struct {
 func openStream(t *testing.T, service *studio.Service, userID, after string) *reader {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	items, err := service.StreamEvents(ctx, userID, after)
-	check(t, err)
+	items := try(service.StreamEvents(ctx, userID, after))(t)
 	r := &reader{t: t, last: after}
 	next, stop := iter.Pull2(items)
 	r.next, r.stop = next, func() { cancel(); stop() }
@@ -84,8 +83,7 @@ func announce(t *testing.T, service *studio.Service, user studio.User, n int) {
 // history returns the ids of all events of a user.
 func history(t *testing.T, service *studio.Service, user studio.User) (ids []string) {
 	t.Helper()
-	read, err := service.Store.NewEvents(t.Context(), user.ID, time.Unix(0, 0), 10_000)
-	check(t, err)
+	read := try(service.Store.NewEvents(t.Context(), user.ID, time.Unix(0, 0), 10_000))(t)
 	for _, event := range read {
 		ids = append(ids, event.ID)
 	}
@@ -208,8 +206,7 @@ func TestStreamEvents_refusesPositionsOfOthers(t *testing.T) {
 	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		ada, bob := studiotest.AddUser(t, service, "ada@example.com"), studiotest.AddUser(t, service, "bob@example.com")
 		announce(t, service, ada, 2)
-		page, err := service.List(t.Context(), studio.SubjectFilter{UserID: ada.ID, Kind: studio.Avatar}, "", 1)
-		check(t, err)
+		page := try(service.List(t.Context(), studio.SubjectFilter{UserID: ada.ID, Kind: studio.Avatar}, "", 1))(t)
 		own := openStream(t, service, ada.ID, "").begun().last
 		for _, position := range []string{"x", own + "x", own[1:], page.Next, openStream(t, service, bob.ID, "").begun().last} {
 			_, err := service.StreamEvents(t.Context(), ada.ID, position)
@@ -227,21 +224,17 @@ func TestStreamEvents_limitsTheStreamsOfAUser(t *testing.T) {
 	service := studio.New(cfg)
 	ctx, cancel := context.WithCancel(t.Context())
 	for range studio.MaxStreams {
-		_, err := service.StreamEvents(ctx, "ada", "")
-		check(t, err)
+		try(service.StreamEvents(ctx, "ada", ""))(t)
 	}
 	_, err := service.StreamEvents(ctx, "ada", "")
 	wantError(t, err, studio.ErrTooManyStreams)
 	if limit := (*studio.Error)(nil); !errors.As(err, &limit) || limit.RetryAfter <= 0 {
 		t.Errorf("the error is %#v", err)
 	}
-	_, err = service.StreamEvents(ctx, "bob", "")
-	check(t, err)
+	try(service.StreamEvents(ctx, "bob", ""))(t)
 	another := studio.New(studiotest.Config(cfg.Store, cfg.Now))
-	_, err = another.StreamEvents(ctx, "ada", "")
-	check(t, err)
-	guide, err := os.ReadFile("../web/guide/network.md")
-	check(t, err)
+	try(another.StreamEvents(ctx, "ada", ""))(t)
+	guide := try(os.ReadFile("../web/guide/network.md"))(t)
 	for text, of := range map[string]string{string(api.Spec): "%d streams on each server", string(guide): "%d streams of events on each daemon"} {
 		if limit := fmt.Sprintf(of, studio.MaxStreams); !strings.Contains(text, limit) {
 			t.Errorf("a text does not say %q", limit)
@@ -322,8 +315,7 @@ func TestStreamEvents_omitsEventsOfDeletedSubjects(t *testing.T) {
 	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		user := studiotest.AddUser(t, service, "ada@example.com")
 		stream := openStream(t, service, user.ID, "").begun()
-		deleted, err := service.CreateAvatar(t.Context(), registered(user))
-		check(t, err)
+		deleted := try(service.CreateAvatar(t.Context(), registered(user)))(t)
 		before := stream.last
 		stream.events(1)
 		check(t, service.Delete(t.Context(), user.ID, studio.Avatar, deleted.ID))

@@ -19,8 +19,7 @@ func TestService_acceptsWhatEarlierVersionsGaveToClients(t *testing.T) {
 	db := memstore.New()
 	s := studio.New(studiotest.Config(db, studiotest.NewClock().Now))
 	check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com"}))
-	_, err := db.CreateSubject(t.Context(), studio.Subject{ID: "one", UserID: "ada", Kind: studio.Lipsync}, studio.IdempotencyKey{})
-	check(t, err)
+	try(db.CreateSubject(t.Context(), studio.Subject{ID: "one", UserID: "ada", Kind: studio.Lipsync}, studio.IdempotencyKey{}))(t)
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
 	inFilms := studio.OnlyWorkspace(t.Context(), "films")
 	subjects := func(ctx context.Context, filter studio.SubjectFilter, cursor string) error {

@@ -27,8 +27,7 @@ func TestSetupLink_isForTheFirstOperator(t *testing.T) {
 		service := studio.New(cfg)
 		newLink := func() string {
 			t.Helper()
-			secret, err := service.NewSetupLink(t.Context())
-			check(t, err)
+			secret := try(service.NewSetupLink(t.Context()))(t)
 			return secret
 		}
 		use := func(secret string) error {
@@ -37,10 +36,9 @@ func TestSetupLink_isForTheFirstOperator(t *testing.T) {
 		}
 		expired := newLink()
 		clock.Add(30*time.Minute - time.Second)
-		_, err := service.OpenLink(t.Context(), expired)
-		check(t, err)
+		try(service.OpenLink(t.Context(), expired))(t)
 		clock.Add(time.Second)
-		_, err = service.OpenLink(t.Context(), expired)
+		_, err := service.OpenLink(t.Context(), expired)
 		wantError(t, err, studio.ErrLink)
 		wantError(t, use(expired), studio.ErrLink)
 
@@ -49,8 +47,7 @@ func TestSetupLink_isForTheFirstOperator(t *testing.T) {
 		wantError(t, use(earlier), studio.ErrLink)
 		check(t, use(last))
 		wantError(t, use(last), studio.ErrLink)
-		ada, err := service.UserByEmail(t.Context(), "ada@example.com")
-		check(t, err)
+		ada := try(service.UserByEmail(t.Context(), "ada@example.com"))(t)
 		workspaces, err := service.Workspaces(t.Context(), ada.ID)
 		if ada.Role != studio.Operator || err != nil || len(workspaces) != 1 {
 			t.Errorf("the first operator has the role %q and the workspaces %v, %v", ada.Role, workspaces, err)
@@ -64,21 +61,18 @@ func TestSetupLink_isForTheFirstOperator(t *testing.T) {
 var linksOf = map[studio.LinkPurpose]func(t *testing.T, service *studio.Service) (secret, email string){
 	studio.SetupLink: func(t *testing.T, service *studio.Service) (secret, email string) {
 		t.Helper()
-		secret, err := service.NewSetupLink(t.Context())
-		check(t, err)
+		secret = try(service.NewSetupLink(t.Context()))(t)
 		return secret, "olga@example.com"
 	},
 	studio.InviteLink: func(t *testing.T, service *studio.Service) (secret, email string) {
 		t.Helper()
-		secret, err := service.Invite(t.Context(), studio.User{}, "bob@example.com", "", false)
-		check(t, err)
+		secret = try(service.Invite(t.Context(), studio.User{}, "bob@example.com", "", false))(t)
 		return secret, "bob@example.com"
 	},
 	studio.ResetLink: func(t *testing.T, service *studio.Service) (secret, email string) {
 		t.Helper()
 		studiotest.AddUser(t, service, "ada@example.com")
-		secret, err := service.NewResetLink(t.Context(), studio.User{}, "ada@example.com")
-		check(t, err)
+		secret = try(service.NewResetLink(t.Context(), studio.User{}, "ada@example.com"))(t)
 		return secret, "ada@example.com"
 	},
 }
@@ -267,8 +261,7 @@ func TestSessions_beginWithTheChange(t *testing.T) {
 			}
 		}
 		if purpose == studio.InviteLink { // others may be the last operator
-			user, err := service.UserByEmail(t.Context(), email)
-			check(t, err)
+			user := try(service.UserByEmail(t.Context(), email))(t)
 			check(t, service.Leave(t.Context(), client, user, "another password"))
 			if !broken.Load() {
 				t.Error("the user is not removed")

@@ -14,8 +14,7 @@ import (
 func titled(t *testing.T, service *studio.Service, clock *studiotest.Clock, userID string, titles ...string) {
 	t.Helper()
 	for _, title := range slices.Backward(titles) {
-		_, err := service.CreateLipsync(t.Context(), studio.Creation{UserID: userID, Title: &title, Request: []byte(`{}`)})
-		check(t, err)
+		try(service.CreateLipsync(t.Context(), studio.Creation{UserID: userID, Title: &title, Request: []byte(`{}`)}))(t)
 		clock.Add(time.Second)
 	}
 }
@@ -24,8 +23,7 @@ func titled(t *testing.T, service *studio.Service, clock *studiotest.Clock, user
 func titles(t *testing.T, service *studio.Service, filter studio.SubjectFilter) (found []string) {
 	t.Helper()
 	for cursor, more := "", true; more; more = cursor != "" {
-		page, err := service.List(t.Context(), filter, cursor, 2)
-		check(t, err)
+		page := try(service.List(t.Context(), filter, cursor, 2))(t)
 		for _, subject := range page.Subjects {
 			found = append(found, *subject.Title)
 		}
@@ -97,13 +95,11 @@ func TestList_searchesAPartOfALongList(t *testing.T) {
 	long := slices.Repeat([]string{strings.Repeat("a", 256<<10)}, 10) // each is a page of the store
 	titled(t, service, clock, ada.ID, append(long, "Found")...)
 	filter := studio.SubjectFilter{UserID: ada.ID, Kind: studio.Lipsync, Title: "found"}
-	first, err := service.List(t.Context(), filter, "", 20)
-	check(t, err)
+	first := try(service.List(t.Context(), filter, "", 20))(t)
 	if len(first.Subjects) != 0 || first.Next == "" {
 		t.Fatalf("the first page has %d records and the cursor %q", len(first.Subjects), first.Next)
 	}
-	second, err := service.List(t.Context(), filter, first.Next, 20)
-	check(t, err)
+	second := try(service.List(t.Context(), filter, first.Next, 20))(t)
 	if len(second.Subjects) != 1 || second.Next != "" {
 		t.Errorf("the second page has %d records and the cursor %q", len(second.Subjects), second.Next)
 	}

@@ -19,12 +19,11 @@ func TestLogin_acceptsAllSpellingsOfTheEmail(t *testing.T) {
 	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		user := studiotest.AddUser(t, service, "Zo\u00eb@Example.com")
 		for _, email := range []string{" zo\u00eb@EXAMPLE.com", "zoe\u0308@example.com", "ZOE\u0308@example.com"} { // a letter, or two characters
-			pair, err := service.Login(t.Context(), netip.Addr{}, email, "password")
-			check(t, err)
+			pair := try(service.Login(t.Context(), netip.Addr{}, email, "password"))(t)
 			if pair.Access != "access:"+user.ID || pair.Refresh == "" {
 				t.Errorf("got %q and a refresh token of %d bytes", pair.Access, len(pair.Refresh))
 			}
-			_, err = service.AddUser(t.Context(), "", email, "password")
+			_, err := service.AddUser(t.Context(), "", email, "password")
 			wantError(t, err, studio.ErrExists)
 		}
 	})
@@ -94,8 +93,7 @@ func TestLogin_doublesTheDelayAfterEachFailure(t *testing.T) {
 		_, err := service.Login(t.Context(), home, "ada@example.com", "password")
 		wantWait(t, err, 15*time.Minute)
 		clock.Add(15 * time.Minute)
-		_, err = service.Login(t.Context(), home, "ada@example.com", "password")
-		check(t, err)
+		try(service.Login(t.Context(), home, "ada@example.com", "password"))(t)
 		guess(t, service, home, "ada@example.com", 10) // the failures have been reset
 	})
 }
@@ -105,11 +103,9 @@ func TestLogin_failuresElsewhereDoNotDelayKnownAddresses(t *testing.T) {
 	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
 		studiotest.AddUser(t, service, "ada@example.com")
 		home, office := address("192.0.2.1"), address("192.0.2.2")
-		_, err := service.Login(t.Context(), home, "ada@example.com", "password")
-		check(t, err)
-		pair, err := service.Login(t.Context(), home, "ada@example.com", "password")
-		check(t, err)
-		_, err = service.Refresh(t.Context(), office, pair.Refresh) // the address of a device changes
+		try(service.Login(t.Context(), home, "ada@example.com", "password"))(t)
+		pair := try(service.Login(t.Context(), home, "ada@example.com", "password"))(t)
+		_, err := service.Refresh(t.Context(), office, pair.Refresh) // the address of a device changes
 		check(t, err)
 
 		guess(t, service, address("198.51.100.1"), "ada@example.com", 10)
@@ -121,8 +117,7 @@ func TestLogin_failuresElsewhereDoNotDelayKnownAddresses(t *testing.T) {
 		_, err = service.Login(t.Context(), address("203.0.113.2"), "ada@example.com", "password")
 		wantWait(t, err, time.Second) // 50 failures from many addresses delay logins from new addresses
 		for _, known := range []netip.Addr{home, office, address("203.0.113.1")} {
-			_, err = service.Login(t.Context(), known, "ada@example.com", "password")
-			check(t, err)
+			try(service.Login(t.Context(), known, "ada@example.com", "password"))(t)
 		}
 		clock.Add(studio.AddressMemory)
 		guess(t, service, home, "ada@example.com", 10)
@@ -134,12 +129,11 @@ func TestLogin_delaysAnAddressThatGuessesForManyAccounts(t *testing.T) {
 	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
 		studiotest.AddUser(t, service, "ada@example.com")
 		home := address("2001:db8::1")
-		_, err := service.Login(t.Context(), home, "ada@example.com", "password")
-		check(t, err)
+		try(service.Login(t.Context(), home, "ada@example.com", "password"))(t)
 		for i := range 100 { // in one 64-bit network
 			guess(t, service, address(fmt.Sprintf("2001:db8::%x", i+2)), fmt.Sprintf("%d@example.com", i), 1)
 		}
-		_, err = service.Login(t.Context(), address("2001:db8::2"), "bob@example.com", "guess")
+		_, err := service.Login(t.Context(), address("2001:db8::2"), "bob@example.com", "guess")
 		wantWait(t, err, time.Second)
 		guess(t, service, address("2001:db8:0:1::2"), "bob@example.com", 1)
 		_, err = service.Login(t.Context(), home, "ada@example.com", "password")
@@ -184,8 +178,7 @@ func TestLogin_countsFailuresOnly(t *testing.T) {
 			wantError(t, err, studio.ErrBusy)
 		}
 		service.Passwords = passwords
-		_, err := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
-		check(t, err)
+		try(service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password"))(t)
 	})
 }
 
@@ -216,18 +209,15 @@ func TestRefresh_rotatesAndDetectsReuse(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		user := studiotest.AddUser(t, service, "ada@example.com")
-		first, err := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
-		check(t, err)
-		other, err := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
-		check(t, err)
+		first := try(service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password"))(t)
+		other := try(service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password"))(t)
 
-		second, err := service.Refresh(t.Context(), netip.Addr{}, first.Refresh)
-		check(t, err)
+		second := try(service.Refresh(t.Context(), netip.Addr{}, first.Refresh))(t)
 		if second.Access != "access:"+user.ID || second.Refresh == first.Refresh {
 			t.Error("a refresh must answer new tokens of the same user")
 		}
 		prune(t, service, service.Now()) // keeps the tokens that reveal a theft
-		_, err = service.Refresh(t.Context(), netip.Addr{}, first.Refresh)
+		_, err := service.Refresh(t.Context(), netip.Addr{}, first.Refresh)
 		wantError(t, err, studio.ErrUnauthorized)
 		_, err = service.Refresh(t.Context(), netip.Addr{}, second.Refresh)
 		wantError(t, err, studio.ErrUnauthorized) // the family has been deleted
@@ -240,13 +230,11 @@ func TestRefresh_rejectsUnknownAndExpiredTokens(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
 		studiotest.AddUser(t, service, "ada@example.com")
-		pair, err := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
-		check(t, err)
-		_, err = service.Refresh(t.Context(), netip.Addr{}, "no such token")
+		pair := try(service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password"))(t)
+		_, err := service.Refresh(t.Context(), netip.Addr{}, "no such token")
 		wantError(t, err, studio.ErrUnauthorized)
 		clock.Add(30*24*time.Hour - time.Second)
-		pair, err = service.Refresh(t.Context(), netip.Addr{}, pair.Refresh)
-		check(t, err)
+		pair = try(service.Refresh(t.Context(), netip.Addr{}, pair.Refresh))(t)
 		clock.Add(30 * 24 * time.Hour)
 		_, err = service.Refresh(t.Context(), netip.Addr{}, pair.Refresh)
 		wantError(t, err, studio.ErrUnauthorized)

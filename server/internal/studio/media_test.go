@@ -20,16 +20,12 @@ func TestDelete_erasesFiles(t *testing.T) {
 		write := func(id string) {
 			check(t, media.Write(t.Context(), studio.ResultKey(id, "out.mp4"), strings.NewReader("x")))
 		}
-		avatar, err := service.CreateAvatar(t.Context(), studio.Creation{UserID: user.ID, Request: []byte("{}")})
-		check(t, err)
+		avatar := try(service.CreateAvatar(t.Context(), studio.Creation{UserID: user.ID, Request: []byte("{}")}))(t)
 		write(avatar.ID)
-		_, err = service.Rendered(t.Context(), avatar.ID, studio.Rendering{Files: []string{"out.mp4"}}, nil)
-		check(t, err)
-		video, err := service.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: user.ID, Request: []byte("{}")})
-		check(t, err)
+		try(service.Rendered(t.Context(), avatar.ID, studio.Rendering{Files: []string{"out.mp4"}}, nil))(t)
+		video := try(service.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: user.ID, Request: []byte("{}")}))(t)
 		write(video.ID)
-		other, err := service.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: []byte("{}")})
-		check(t, err)
+		other := try(service.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: []byte("{}")}))(t)
 		write(other.ID)
 
 		check(t, service.Delete(t.Context(), user.ID, studio.Avatar, avatar.ID))
@@ -38,7 +34,7 @@ func TestDelete_erasesFiles(t *testing.T) {
 			t.Errorf("files that are left: %v, want %s", keys, want)
 		}
 		write(video.ID)
-		_, err = service.Rendered(t.Context(), video.ID, studio.Rendering{Video: "out.mp4"}, nil)
+		_, err := service.Rendered(t.Context(), video.ID, studio.Rendering{Video: "out.mp4"}, nil)
 		wantError(t, err, studio.ErrNotFound)
 		if keys := media.Keys(); len(keys) != 1 {
 			t.Errorf("files that are left: %v", keys)
@@ -51,9 +47,8 @@ func TestMediaNeeded_filesOfTheRendering(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		user := studiotest.AddUser(t, service, "ada@example.com")
-		lipsync, err := service.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: []byte("{}")})
-		check(t, err)
-		_, err = service.Rendered(t.Context(), lipsync.ID, studio.Rendering{
+		lipsync := try(service.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: []byte("{}")}))(t)
+		_, err := service.Rendered(t.Context(), lipsync.ID, studio.Rendering{
 			Video: "out.mp4", Thumbnail: "out.jpg", Voice: "out.m4a", Subtitles: "out.srt", Captions: "out.vtt", Language: "en",
 			Previews: studio.Previews{Still: "a.png", StillPlay: "b.png", Animation: "a.gif", AnimationPlay: "b.gif"}, Files: []string{"face.bin"},
 		}, nil)
@@ -62,8 +57,7 @@ func TestMediaNeeded_filesOfTheRendering(t *testing.T) {
 			"out.mp4": true, "out.jpg": true, "out.m4a": true, "out.srt": true, "out.vtt": true, "face.bin": true,
 			"a.png": true, "b.png": true, "a.gif": true, "b.gif": true, "": false, "en": false, "old.png": false,
 		} {
-			needed, err := service.MediaNeeded(t.Context(), studio.ResultKey(lipsync.ID, name))
-			check(t, err)
+			needed := try(service.MediaNeeded(t.Context(), studio.ResultKey(lipsync.ID, name)))(t)
 			if needed != want {
 				t.Errorf("need of %q: %t", name, needed)
 			}
@@ -84,8 +78,7 @@ func TestDelete_erasesUnusedUploads(t *testing.T) {
 			return made.Key, url
 		}
 		create := func(urls ...string) string {
-			made, err := service.CreateLipsync(t.Context(), studio.Creation{UserID: ada.ID, Request: []byte(`{"video_url":"` + strings.Join(urls, `","audio_url":"`) + `"}`)})
-			check(t, err)
+			made := try(service.CreateLipsync(t.Context(), studio.Creation{UserID: ada.ID, Request: []byte(`{"video_url":"` + strings.Join(urls, `","audio_url":"`) + `"}`)}))(t)
 			return made.ID
 		}
 		_, own := upload(ada)

@@ -15,8 +15,7 @@ func TestListProjects_listsAllNewestFirstWithCounts(t *testing.T) {
 	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
 		ada := studiotest.AddUser(t, service, "ada@example.com")
 		bob := studiotest.AddUser(t, service, "bob@example.com")
-		workspace, err := service.AddWorkspace(t.Context(), "", "Team")
-		check(t, err)
+		workspace := try(service.AddWorkspace(t.Context(), "", "Team"))(t)
 		check(t, service.AddMember(t.Context(), workspace.ID, ada.Email))
 		check(t, service.AddMember(t.Context(), workspace.ID, ada.Email)) // idempotent
 
@@ -33,11 +32,9 @@ func TestListProjects_listsAllNewestFirstWithCounts(t *testing.T) {
 				Published: i%2 == 0, Document: fmt.Sprintf(`{"title":"%d"}`, i),
 			})
 		}
-		_, err = service.ImportProjects(t.Context(), projects)
-		check(t, err)
+		try(service.ImportProjects(t.Context(), projects))(t)
 
-		list, err := service.ListProjects(t.Context(), ada.ID, studio.ProjectFilter{WorkspaceID: workspace.ID})
-		check(t, err)
+		list := try(service.ListProjects(t.Context(), ada.ID, studio.ProjectFilter{WorkspaceID: workspace.ID}))(t)
 		next := total
 		for page, err := range list.Pages {
 			check(t, err)
@@ -61,8 +58,7 @@ func TestListProjects_listsAllNewestFirstWithCounts(t *testing.T) {
 			}
 		}
 		wantCounts(list)
-		list, err = service.ListProjects(t.Context(), ada.ID, studio.ProjectFilter{WorkspaceID: workspace.ID, Title: "１20"})
-		check(t, err)
+		list = try(service.ListProjects(t.Context(), ada.ID, studio.ProjectFilter{WorkspaceID: workspace.ID, Title: "１20"}))(t)
 		var found []string
 		for page, err := range list.Pages {
 			check(t, err)
@@ -92,7 +88,7 @@ func TestListProjects_listsAllNewestFirstWithCounts(t *testing.T) {
 		if next != 0 {
 			t.Errorf("%d projects are on no page", next)
 		}
-		_, err = service.ProjectPage(t.Context(), bob.ID, studio.ProjectFilter{WorkspaceID: workspace.ID}, "", 1)
+		_, err := service.ProjectPage(t.Context(), bob.ID, studio.ProjectFilter{WorkspaceID: workspace.ID}, "", 1)
 		wantError(t, err, studio.ErrForbidden) // not a member
 		_, err = service.ListProjects(t.Context(), bob.ID, studio.ProjectFilter{WorkspaceID: workspace.ID})
 		wantError(t, err, studio.ErrForbidden) // not a member
@@ -105,8 +101,7 @@ func TestImportProjects_addsAllOrNone(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		ada := studiotest.AddUser(t, service, "ada@example.com")
-		workspace, err := service.AddWorkspace(t.Context(), "", "Team")
-		check(t, err)
+		workspace := try(service.AddWorkspace(t.Context(), "", "Team"))(t)
 		check(t, service.AddMember(t.Context(), workspace.ID, ada.Email))
 		project := func(id string) studio.Project {
 			return studio.Project{ID: id, WorkspaceID: workspace.ID, UserID: ada.ID, Document: `{}`}
@@ -116,8 +111,7 @@ func TestImportProjects_addsAllOrNone(t *testing.T) {
 		if index != 2 {
 			t.Errorf("project %d is said to exist, want 2", index)
 		}
-		list, err := service.ListProjects(t.Context(), ada.ID, studio.ProjectFilter{WorkspaceID: workspace.ID})
-		check(t, err)
+		list := try(service.ListProjects(t.Context(), ada.ID, studio.ProjectFilter{WorkspaceID: workspace.ID}))(t)
 		for page, err := range list.Pages {
 			check(t, err)
 			t.Errorf("the import failed and left %s", page[0].ID)

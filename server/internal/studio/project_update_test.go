@@ -20,8 +20,7 @@ import (
 func team(t *testing.T, service *studio.Service, email string) (user studio.User, workspace string) {
 	t.Helper()
 	user = studiotest.AddUser(t, service, email)
-	added, err := service.AddWorkspace(t.Context(), "", "Team")
-	check(t, err)
+	added := try(service.AddWorkspace(t.Context(), "", "Team"))(t)
 	check(t, service.AddMember(t.Context(), added.ID, email))
 	return user, added.ID
 }
@@ -29,10 +28,8 @@ func team(t *testing.T, service *studio.Service, email string) (user studio.User
 // lipsync creates a lip-sync that has a video of some seconds.
 func lipsync(t *testing.T, service *studio.Service, userID string, seconds float64) studio.Subject {
 	t.Helper()
-	created, err := service.CreateLipsync(t.Context(), studio.Creation{UserID: userID, Title: new("Hello"), Request: []byte(`{"title":"Hello"}`)})
-	check(t, err)
-	rendered, err := service.Rendered(t.Context(), created.ID, studio.Rendering{Video: "out.mp4", Seconds: seconds}, nil)
-	check(t, err)
+	created := try(service.CreateLipsync(t.Context(), studio.Creation{UserID: userID, Title: new("Hello"), Request: []byte(`{"title":"Hello"}`)}))(t)
+	rendered := try(service.Rendered(t.Context(), created.ID, studio.Rendering{Video: "out.mp4", Seconds: seconds}, nil))(t)
 	return rendered
 }
 
@@ -40,8 +37,7 @@ func lipsync(t *testing.T, service *studio.Service, userID string, seconds float
 func projects(t *testing.T, service *studio.Service, userID string, filter studio.ProjectFilter) (lines []string) {
 	t.Helper()
 	for cursor, more := "", true; more; more = cursor != "" {
-		page, err := service.ProjectPage(t.Context(), userID, filter, cursor, 2)
-		check(t, err)
+		page := try(service.ProjectPage(t.Context(), userID, filter, cursor, 2))(t)
 		for _, p := range page.Projects {
 			lines = append(lines, p.ID+" "+p.Status())
 		}
@@ -60,14 +56,11 @@ func TestCreate_makesAProjectOfTheWorkspace(t *testing.T) {
 			clock.Add(time.Second)
 			return service.CreateAvatar(t.Context(), studio.Creation{UserID: ada.ID, WorkspaceID: workspace, Request: []byte("{}"), IdempotencyKey: key})
 		}
-		only, err := create("", "")
-		check(t, err)
+		only := try(create("", ""))(t)
 		check(t, service.AddMember(t.Context(), other, ada.Email))
-		none, err := create("", "key")
-		check(t, err)
-		named, err := create(other, "")
-		check(t, err)
-		_, err = create(other, "key")
+		none := try(create("", "key"))(t)
+		named := try(create(other, ""))(t)
+		_, err := create(other, "key")
 		wantError(t, err, studio.ErrKeyReused) // of another workspace
 		for _, stranger := range []string{"elsewhere", films} {
 			_, err = service.CreateLipsync(t.Context(), studio.Creation{UserID: bob.ID, WorkspaceID: stranger, Request: []byte("{}")})
@@ -110,8 +103,7 @@ func TestProjectPage_mergesRecordsAndImportedProjects(t *testing.T) {
 			}})
 			check(t, err)
 			if i == 3 {
-				_, err = service.UpdateProject(t.Context(), ada.ID, made.ID, studio.ProjectChange{Tags: &studio.Tags{Names: []string{"old", "new"}}})
-				check(t, err)
+				try(service.UpdateProject(t.Context(), ada.ID, made.ID, studio.ProjectChange{Tags: &studio.Tags{Names: []string{"old", "new"}}}))(t)
 			}
 			entries = append(entries, entry{clock.Now(), made.ID, "published", i == 3}, entry{clock.Now(), imported, "DRAFT", true})
 			clock.Add(time.Second)
@@ -135,8 +127,7 @@ func TestProjectPage_mergesRecordsAndImportedProjects(t *testing.T) {
 				t.Errorf("%+v (-want +got):\n%s", filter, changes)
 			}
 		}
-		list, err := service.ListProjects(t.Context(), ada.ID, studio.ProjectFilter{WorkspaceID: films})
-		check(t, err)
+		list := try(service.ListProjects(t.Context(), ada.ID, studio.ProjectFilter{WorkspaceID: films}))(t)
 		for _, err := range list.Pages {
 			check(t, err)
 		}
@@ -154,29 +145,23 @@ func TestUpdateProject_changesWhatItNames(t *testing.T) {
 		bob := studiotest.AddUser(t, service, "bob@example.com")
 		check(t, service.AddMember(t.Context(), films, bob.Email))
 		creation := studio.Creation{UserID: ada.ID, Title: new("Hello"), Request: []byte(`{"title":"Hello"}`), IdempotencyKey: "key"}
-		made, err := service.CreateLipsync(t.Context(), creation)
-		check(t, err)
-		want, err := service.Find(t.Context(), ada.ID, studio.Lipsync, made.ID)
-		check(t, err)
+		made := try(service.CreateLipsync(t.Context(), creation))(t)
+		want := try(service.Find(t.Context(), ada.ID, studio.Lipsync, made.ID))(t)
 		tags := studio.Tags{Names: []string{"new"}, Colors: []string{"#2D7FF9"}}
 		for _, change := range []studio.ProjectChange{{Title: new("Goodbye")}, {Tags: &tags}, {}} {
 			clock.Add(time.Second)
-			_, err := service.UpdateProject(t.Context(), ada.ID, made.ID, change)
-			check(t, err)
+			try(service.UpdateProject(t.Context(), ada.ID, made.ID, change))(t)
 		}
-		got, err := service.Find(t.Context(), ada.ID, studio.Lipsync, made.ID)
-		check(t, err)
+		got := try(service.Find(t.Context(), ada.ID, studio.Lipsync, made.ID))(t)
 		want.Title, want.Project.Tags, want.UpdatedAt = new("Goodbye"), tags, made.CreatedAt.Add(2*time.Second)
 		if changes := gocmp.Diff(want, got); changes != "" {
 			t.Errorf("record (-want +got):\n%s", changes)
 		}
-		repeated, err := service.CreateLipsync(t.Context(), creation)
-		check(t, err)
+		repeated := try(service.CreateLipsync(t.Context(), creation))(t)
 		if changes := gocmp.Diff(made, repeated); changes != "" {
 			t.Errorf("repeated creation (-want +got):\n%s", changes)
 		}
-		_, err = service.ImportProjects(t.Context(), []studio.Project{{ID: "imported", WorkspaceID: films, UserID: ada.ID, Document: `{}`}})
-		check(t, err)
+		try(service.ImportProjects(t.Context(), []studio.Project{{ID: "imported", WorkspaceID: films, UserID: ada.ID, Document: `{}`}}))(t)
 		carl := studiotest.AddUser(t, service, "carl@example.com")
 		for _, c := range []struct {
 			userID, projectID string
@@ -201,17 +186,12 @@ func TestUpdateProject_renamesTheAvatarInItsVideos(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		ada, _ := team(t, service, "ada@example.com")
-		avatar, err := service.CreateAvatar(t.Context(), studio.Creation{UserID: ada.ID, Title: new("Ada"), Request: []byte(`{}`)})
-		check(t, err)
+		avatar := try(service.CreateAvatar(t.Context(), studio.Creation{UserID: ada.ID, Title: new("Ada"), Request: []byte(`{}`)}))(t)
 		check(t, publish(t, service, avatar))
-		video, err := service.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: ada.ID, Request: []byte(`{}`)})
-		check(t, err)
-		_, err = service.UpdateProject(t.Context(), ada.ID, avatar.ID, studio.ProjectChange{Title: new("Grace")})
-		check(t, err)
-		found, err := service.Find(t.Context(), ada.ID, studio.Video, video.ID)
-		check(t, err)
-		page, err := service.List(t.Context(), studio.SubjectFilter{UserID: ada.ID, Kind: studio.Video}, "", 1)
-		check(t, err)
+		video := try(service.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: ada.ID, Request: []byte(`{}`)}))(t)
+		try(service.UpdateProject(t.Context(), ada.ID, avatar.ID, studio.ProjectChange{Title: new("Grace")}))(t)
+		found := try(service.Find(t.Context(), ada.ID, studio.Video, video.ID))(t)
+		page := try(service.List(t.Context(), studio.SubjectFilter{UserID: ada.ID, Kind: studio.Video}, "", 1))(t)
 		for _, video := range append(page.Subjects, found) {
 			if title := cmp.Or(video.AvatarTitle, new("without a title")); *title != "Grace" {
 				t.Errorf("the avatar of the video is %s", *title)
@@ -252,8 +232,7 @@ func TestUpdateProject_copiesTheThumbnail(t *testing.T) {
 		for _, id := range []string{upload(ada.ID, "image/png"), upload(ada.ID, "image/jpeg"), ""} {
 			var want []string
 			for range 2 { // the second change changes nothing
-				project, err := set(id)
-				check(t, err)
+				project := try(set(id))(t)
 				if name := project.Subject.Project.CustomThumbnail; name != "" {
 					want = []string{studio.ResultKey(made.ID, name)}
 				}
@@ -276,12 +255,10 @@ func TestSharedProject_followsTheSwitch(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
 		ada, _ := team(t, service, "ada@example.com")
-		made, err := service.CreateLipsync(t.Context(), studio.Creation{UserID: ada.ID, Request: []byte("{}")})
-		check(t, err)
+		made := try(service.CreateLipsync(t.Context(), studio.Creation{UserID: ada.ID, Request: []byte("{}")}))(t)
 		share := func(shared bool) string {
 			clock.Add(time.Second)
-			project, err := service.UpdateProject(t.Context(), ada.ID, made.ID, studio.ProjectChange{Shared: &shared})
-			check(t, err)
+			project := try(service.UpdateProject(t.Context(), ada.ID, made.ID, studio.ProjectChange{Shared: &shared}))(t)
 			return strings.TrimPrefix(service.ShareURL(project.Subject), service.PublicURL+studio.SharePath)
 		}
 		wantShared := func(link string, want error) {
@@ -294,8 +271,7 @@ func TestSharedProject_followsTheSwitch(t *testing.T) {
 		}
 		first := share(true)
 		wantShared(first, studio.ErrNotFound) // no video yet
-		_, err = service.Rendered(t.Context(), made.ID, studio.Rendering{Video: "out.mp4"}, nil)
-		check(t, err)
+		try(service.Rendered(t.Context(), made.ID, studio.Rendering{Video: "out.mp4"}, nil))(t)
 		wantShared(first, nil)
 		if again := share(true); again != first {
 			t.Errorf("the link changes from %s to %s", first, again)
@@ -313,9 +289,8 @@ func TestSharedProject_followsTheSwitch(t *testing.T) {
 		check(t, service.Delete(t.Context(), ada.ID, studio.Lipsync, made.ID))
 		wantShared(second, studio.ErrNotFound)
 
-		avatar, err := service.CreateAvatar(t.Context(), studio.Creation{UserID: ada.ID, Request: []byte("{}")})
-		check(t, err)
-		_, err = service.UpdateProject(t.Context(), ada.ID, avatar.ID, studio.ProjectChange{Shared: new(true)})
+		avatar := try(service.CreateAvatar(t.Context(), studio.Creation{UserID: ada.ID, Request: []byte("{}")}))(t)
+		_, err := service.UpdateProject(t.Context(), ada.ID, avatar.ID, studio.ProjectChange{Shared: new(true)})
 		wantError(t, err, studio.ErrNoVideo)
 	})
 }
@@ -332,8 +307,7 @@ func TestSharedProject_isHiddenByOperators(t *testing.T) {
 		made := lipsync(t, service, ada.ID, 1)
 		share := func() string {
 			clock.Add(time.Second)
-			project, err := service.UpdateProject(t.Context(), ada.ID, made.ID, studio.ProjectChange{Shared: new(true)})
-			check(t, err)
+			project := try(service.UpdateProject(t.Context(), ada.ID, made.ID, studio.ProjectChange{Shared: new(true)}))(t)
 			return service.ShareURL(project.Subject)
 		}
 		wantShared := func(url string, want error) {
@@ -350,11 +324,9 @@ func TestSharedProject_isHiddenByOperators(t *testing.T) {
 		for _, shared := range []string{made.ID, earlier, " " + earlier + "/video.mp4\n", strings.TrimPrefix(earlier, service.PublicURL), strings.NewReplacer("share", "sh%61re", ".", "%2e").Replace(earlier)} {
 			url := share()
 			wantShared(url, nil)
-			id, err := service.Unshare(t.Context(), operator, shared)
-			check(t, err)
+			id := try(service.Unshare(t.Context(), operator, shared))(t)
 			wantShared(url, studio.ErrNotFound)
-			all, err := service.Acts(t.Context(), "", 100)
-			check(t, err)
+			all := try(service.Acts(t.Context(), "", 100))(t)
 			if acts++; id != made.ID || all[0].By != operator.Email || all[0].Action != "stopped the sharing of a video" || all[0].Target != made.ID {
 				t.Errorf("%q: the act is %+v", shared, all[0])
 			}
@@ -363,8 +335,7 @@ func TestSharedProject_isHiddenByOperators(t *testing.T) {
 			_, err := service.Unshare(t.Context(), operator, shared)
 			wantError(t, err, studio.ErrNotFound)
 		}
-		all, err := service.Acts(t.Context(), "", 100)
-		check(t, err)
+		all := try(service.Acts(t.Context(), "", 100))(t)
 		if all := slices.DeleteFunc(all, func(a studio.Act) bool { return a.Target != made.ID }); len(all) != acts {
 			t.Errorf("%d acts, want %d: %+v", len(all), acts, all)
 		}
@@ -384,12 +355,9 @@ func TestCredits_limitTheSecondsOfVideo(t *testing.T) {
 		made := lipsync(t, service, ada.ID, 2)
 		_, err := service.Rendered(t.Context(), made.ID, studio.Rendering{Seconds: 9}, nil) // it was rendered before
 		check(t, err)
-		failed, err := service.CreateLipsync(t.Context(), studio.Creation{UserID: ada.ID, Request: []byte("{}")})
-		check(t, err)
-		_, err = service.Rendered(t.Context(), failed.ID, studio.Rendering{}, &studio.RenderError{Reason: "No face."})
-		check(t, err)
-		list, err := service.ProjectPage(t.Context(), ada.ID, studio.ProjectFilter{WorkspaceID: films}, "", 10)
-		check(t, err)
+		failed := try(service.CreateLipsync(t.Context(), studio.Creation{UserID: ada.ID, Request: []byte("{}")}))(t)
+		try(service.Rendered(t.Context(), failed.ID, studio.Rendering{}, &studio.RenderError{Reason: "No face."}))(t)
+		list := try(service.ProjectPage(t.Context(), ada.ID, studio.ProjectFilter{WorkspaceID: films}, "", 10))(t)
 		for _, project := range list.Projects {
 			left, limited := service.CreditsLeft(project.VideoSeconds)
 			if want := map[string]int64{ada.ID: 4, bob.ID: 2}[project.UserID]; project.VideoSeconds != want || left != 5-want || !limited {

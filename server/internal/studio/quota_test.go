@@ -100,8 +100,7 @@ func TestCreate_limitsCreationsInProgress(t *testing.T) {
 				t.Errorf("one too many is %v", err)
 			}
 			check(t, create(bob))
-			_, err = service.Rendered(t.Context(), done.ID, studio.Rendering{}, nil)
-			check(t, err)
+			try(service.Rendered(t.Context(), done.ID, studio.Rendering{}, nil))(t)
 		}
 	})
 }
@@ -218,8 +217,7 @@ func TestUpload_countsUploadsThatEndMeanwhile(t *testing.T) {
 			slow <- upload(iotest.OneByteReader(source))
 			_ = source.Close() // ends the write below
 		}()
-		_, err := sent.Write([]byte("x"))
-		check(t, err)
+		try(sent.Write([]byte("x")))(t)
 		check(t, upload(strings.NewReader(strings.Repeat("x", 60))))
 		check(t, upload(strings.NewReader(strings.Repeat("x", 20))))
 		n, _ := sent.Write([]byte(strings.Repeat("x", 50)))

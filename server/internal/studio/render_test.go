@@ -21,17 +21,14 @@ func TestRendered_retriesBeforeTheSubjectFails(t *testing.T) {
 		for reason, failure := range map[string]error{
 			"The renderer did not finish.": errors.New("out of memory"), "Two faces.": &studio.RenderError{Reason: "Two faces.", Checks: checks, Retry: true},
 		} {
-			lipsync, err := service.CreateLipsync(t.Context(), registered(user))
-			check(t, err)
+			lipsync := try(service.CreateLipsync(t.Context(), registered(user)))(t)
 			for _, pause := range []time.Duration{10 * time.Second, time.Minute} {
-				lipsync, err = service.Rendered(t.Context(), lipsync.ID, studio.Rendering{}, failure)
-				check(t, err)
+				lipsync = try(service.Rendered(t.Context(), lipsync.ID, studio.Rendering{}, failure))(t)
 				if lipsync.Status != studio.Processing || !lipsync.RenderAt.Equal(clock.Now().Add(pause)) || lipsync.FailureReason != "" || lipsync.Rendering.Checks != nil {
 					t.Errorf("want to be tried again in %v: %+v", pause, lipsync)
 				}
 			}
-			lipsync, err = service.Rendered(t.Context(), lipsync.ID, studio.Rendering{}, failure)
-			check(t, err)
+			lipsync = try(service.Rendered(t.Context(), lipsync.ID, studio.Rendering{}, failure))(t)
 			if lipsync.Status != studio.Failed || !lipsync.RenderAt.IsZero() || lipsync.FailureReason != reason || (lipsync.Rendering.Checks != nil) != (reason == "Two faces.") {
 				t.Errorf("in the end: %+v", lipsync)
 			}
@@ -76,12 +73,10 @@ func TestProgressed_neverDecreasesProgress(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
 		user := studiotest.AddUser(t, service, "ada@example.com")
-		lipsync, err := service.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: []byte("{}")})
-		check(t, err)
+		lipsync := try(service.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: []byte("{}")}))(t)
 		shows := func(want studio.Progress) {
 			t.Helper()
-			found, err := service.Find(t.Context(), user.ID, studio.Lipsync, lipsync.ID)
-			check(t, err)
+			found := try(service.Find(t.Context(), user.ID, studio.Lipsync, lipsync.ID))(t)
 			if got := service.Progress(&found); got != want {
 				t.Errorf("progress %+v, want %+v", got, want)
 			}
@@ -96,14 +91,12 @@ func TestProgressed_neverDecreasesProgress(t *testing.T) {
 		shows(studio.Progress{Done: 0.4, Stage: "drawing", Left: 50 * time.Second})
 		clock.Add(time.Hour)
 		shows(studio.Progress{Done: 0.4, Stage: "drawing"})
-		_, err = service.Rendered(t.Context(), lipsync.ID, studio.Rendering{}, errors.New("out of memory"))
-		check(t, err)
+		try(service.Rendered(t.Context(), lipsync.ID, studio.Rendering{}, errors.New("out of memory")))(t)
 		shows(studio.Progress{Done: 0.4}) // it waits for its next attempt
 		clock.Add(time.Minute)
 		report(studio.Progress{Done: 0.2, Stage: "fetching"})
 		shows(studio.Progress{Done: 0.4, Stage: "fetching"})
-		_, err = service.Rendered(t.Context(), lipsync.ID, studio.Rendering{Video: "out.mp4"}, nil)
-		check(t, err)
+		try(service.Rendered(t.Context(), lipsync.ID, studio.Rendering{Video: "out.mp4"}, nil))(t)
 		shows(studio.Progress{Done: 1})
 		report(studio.Progress{Done: 0.5, Stage: "drawing", Left: time.Minute})
 		shows(studio.Progress{Done: 1})

@@ -63,18 +63,15 @@ func TestAvatar_hasOneEventForEachState(t *testing.T) {
 				}
 				db := service.Store
 				user := studiotest.AddUser(t, service, "ada@example.com")
-				avatar, err := service.CreateAvatar(t.Context(), registered(user))
-				check(t, err)
+				avatar := try(service.CreateAvatar(t.Context(), registered(user)))(t)
 				decide := func(when string) {
 					if granted, decided := test.consent[when]; decided {
-						_, err := service.SubmitConsent(t.Context(), user.ID, avatar.ID, granted)
-						check(t, err)
+						try(service.SubmitConsent(t.Context(), user.ID, avatar.ID, granted))(t)
 					}
 				}
 				decide(before)
 				for range 2 { // processing the same result again has no effect
-					_, err = service.Rendered(t.Context(), avatar.ID, studio.Rendering{}, test.err)
-					check(t, err)
+					try(service.Rendered(t.Context(), avatar.ID, studio.Rendering{}, test.err))(t)
 				}
 				decide(during)
 
@@ -85,8 +82,7 @@ func TestAvatar_hasOneEventForEachState(t *testing.T) {
 				if diff := cmp.Diff(want, bodies(t, db, avatar.ID)); diff != "" {
 					t.Errorf("events (-want +got):\n%s", diff)
 				}
-				found, err := service.Find(t.Context(), user.ID, studio.Avatar, avatar.ID)
-				check(t, err)
+				found := try(service.Find(t.Context(), user.ID, studio.Avatar, avatar.ID))(t)
 				reasons := map[studio.Status]string{studio.ConsentFailed: "Consent was refused.", studio.Failed: "No face."}
 				last := test.want[len(test.want)-1]
 				if found.Status != last || found.FailureReason != reasons[last] || found.Final() != (last != studio.ConsentPending) {
@@ -116,23 +112,18 @@ func TestInference_hasAnEventForFinalStatesOnly(t *testing.T) {
 				service.AutoConsent = func(studio.Subject) bool { return true }
 				db := service.Store
 				user := studiotest.AddUser(t, service, "ada@example.com")
-				avatar, err := service.CreateAvatar(t.Context(), registered(user))
-				check(t, err)
-				_, err = service.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: user.ID})
+				avatar := try(service.CreateAvatar(t.Context(), registered(user)))(t)
+				_, err := service.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: user.ID})
 				wantError(t, err, studio.ErrNotPublished)
-				_, err = service.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil)
-				check(t, err)
+				try(service.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil))(t)
 
-				video, err := service.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: user.ID})
-				check(t, err)
+				video := try(service.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: user.ID}))(t)
 				if video.WebhookURL == "" || video.WebhookURL != avatar.WebhookURL {
 					t.Errorf("the webhook of the video is %q, want that of the avatar: %q", video.WebhookURL, avatar.WebhookURL)
 				}
-				lipsync, err := service.CreateLipsync(t.Context(), registered(user))
-				check(t, err)
+				lipsync := try(service.CreateLipsync(t.Context(), registered(user)))(t)
 				for _, subject := range []studio.Subject{video, lipsync} {
-					done, err := service.Rendered(t.Context(), subject.ID, studio.Rendering{Video: "out.mp4"}, test.err)
-					check(t, err)
+					done := try(service.Rendered(t.Context(), subject.ID, studio.Rendering{Video: "out.mp4"}, test.err))(t)
 					if done.Status != test.status || (done.Rendering.Video == "") != (test.err != nil) || (done.FailureReason == "") != (test.err == nil) {
 						t.Errorf("%s is %s with file %q and reason %q", done.Kind, done.Status, done.Rendering.Video, done.FailureReason)
 					}
@@ -158,20 +149,17 @@ func TestRendered_retriesDuringAnOutage(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
 		user := studiotest.AddUser(t, service, "ada@example.com")
-		lipsync, err := service.CreateLipsync(t.Context(), registered(user))
-		check(t, err)
+		lipsync := try(service.CreateLipsync(t.Context(), registered(user)))(t)
 		outage := fmt.Errorf("%w: no space left", studio.ErrUnavailable)
 		for range 24 {
-			lipsync, err = service.Rendered(t.Context(), lipsync.ID, studio.Rendering{}, outage)
-			check(t, err)
+			lipsync = try(service.Rendered(t.Context(), lipsync.ID, studio.Rendering{}, outage))(t)
 			if lipsync.Status != studio.Processing || !lipsync.RenderAt.Equal(clock.Now().Add(time.Minute)) || lipsync.RenderTries != 0 {
 				t.Fatalf("%s, due in %v after %d tries", lipsync.Status, lipsync.RenderAt.Sub(clock.Now()), lipsync.RenderTries)
 			}
 			clock.Add(time.Hour)
 		}
 		for range 3 {
-			lipsync, err = service.Rendered(t.Context(), lipsync.ID, studio.Rendering{}, outage)
-			check(t, err)
+			lipsync = try(service.Rendered(t.Context(), lipsync.ID, studio.Rendering{}, outage))(t)
 		}
 		if lipsync.Status != studio.Failed || lipsync.FailureReason != "The renderer did not finish." {
 			t.Errorf("after a day, it is %s because %q", lipsync.Status, lipsync.FailureReason)
@@ -228,23 +216,17 @@ func TestCreate_isIdempotentWithAKey(t *testing.T) {
 		bob := studiotest.AddUser(t, service, "bob@example.com")
 		creation := registered(ada)
 		creation.IdempotencyKey = "key"
-		first, err := service.CreateLipsync(t.Context(), creation)
-		check(t, err)
+		first := try(service.CreateLipsync(t.Context(), creation))(t)
 		clock.Add(time.Minute)
-		_, err = service.Rendered(t.Context(), first.ID, studio.Rendering{Video: "out.mp4"}, nil)
-		check(t, err)
+		try(service.Rendered(t.Context(), first.ID, studio.Rendering{Video: "out.mp4"}, nil))(t)
 
 		failing := creation
 		failing.IdempotencyKey = "failing"
-		failed, err := service.CreateLipsync(t.Context(), failing)
-		check(t, err)
-		_, err = service.Rendered(t.Context(), failed.ID, studio.Rendering{}, &studio.RenderError{Reason: "No face."})
-		check(t, err)
+		failed := try(service.CreateLipsync(t.Context(), failing))(t)
+		try(service.Rendered(t.Context(), failed.ID, studio.Rendering{}, &studio.RenderError{Reason: "No face."}))(t)
 
-		again, err := service.CreateLipsync(t.Context(), creation)
-		check(t, err)
-		failedAgain, err := service.CreateLipsync(t.Context(), failing)
-		check(t, err)
+		again := try(service.CreateLipsync(t.Context(), creation))(t)
+		failedAgain := try(service.CreateLipsync(t.Context(), failing))(t)
 		shown := func(s studio.Subject) []any {
 			return []any{s.ID, s.Status, s.CreatedAt, s.UpdatedAt, s.Rendering.Video, s.Progress, s.FailureReason}
 		}
@@ -253,22 +235,20 @@ func TestCreate_isIdempotentWithAKey(t *testing.T) {
 		}
 		other := creation
 		other.Request = []byte(`{"title":"another"}`)
-		_, err = service.CreateLipsync(t.Context(), other)
+		_, err := service.CreateLipsync(t.Context(), other)
 		wantError(t, err, studio.ErrKeyReused)
 		_, err = service.CreateAvatar(t.Context(), creation)
 		wantError(t, err, studio.ErrKeyReused) // a different operation is a different request
 
 		creation.UserID = bob.ID
-		bobs, err := service.CreateLipsync(t.Context(), creation)
-		check(t, err)
+		bobs := try(service.CreateLipsync(t.Context(), creation))(t)
 		creation.UserID = ada.ID
 		clock.Add(24*time.Hour - time.Minute - time.Second)
 		if last, err := service.CreateLipsync(t.Context(), creation); last.ID != first.ID || err != nil {
 			t.Errorf("a second before the end of the day, the key makes %s, %v", last.ID, err)
 		}
 		clock.Add(time.Second)
-		later, err := service.CreateLipsync(t.Context(), creation)
-		check(t, err)
+		later := try(service.CreateLipsync(t.Context(), creation))(t)
 		if bobs.ID == first.ID || later.ID == first.ID {
 			t.Error("a key holds for one user and one day")
 		}
@@ -280,16 +260,14 @@ func TestFind_hidesSubjectsOfOtherUsers(t *testing.T) {
 	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		ada := studiotest.AddUser(t, service, "ada@example.com")
 		bob := studiotest.AddUser(t, service, "bob@example.com")
-		avatar, err := service.CreateAvatar(t.Context(), registered(ada))
-		check(t, err)
-		_, err = service.Find(t.Context(), bob.ID, studio.Avatar, avatar.ID)
+		avatar := try(service.CreateAvatar(t.Context(), registered(ada)))(t)
+		_, err := service.Find(t.Context(), bob.ID, studio.Avatar, avatar.ID)
 		wantError(t, err, studio.ErrNotFound)
 		_, err = service.Find(t.Context(), ada.ID, studio.Video, avatar.ID)
 		wantError(t, err, studio.ErrNotFound)
 		_, err = service.SubmitConsent(t.Context(), bob.ID, avatar.ID, true)
 		wantError(t, err, studio.ErrNotFound)
-		lipsync, err := service.CreateLipsync(t.Context(), registered(ada))
-		check(t, err)
+		lipsync := try(service.CreateLipsync(t.Context(), registered(ada)))(t)
 		_, err = service.SubmitConsent(t.Context(), ada.ID, lipsync.ID, true)
 		wantError(t, err, studio.ErrNotFound) // not an avatar
 		_, err = service.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: bob.ID})
@@ -304,16 +282,14 @@ func TestEvent_hasTheSameIDAfterARestore(t *testing.T) {
 	backup, restored := filepath.Join(t.TempDir(), "backup.db"), "sqlite:"+filepath.Join(t.TempDir(), "studio.db")
 	db, clock := studiotest.Open(t, studiotest.NewSQLite(t)), studiotest.NewClock()
 	service := studio.New(studiotest.Config(db, clock.Now))
-	avatar, err := service.CreateAvatar(t.Context(), registered(studiotest.AddUser(t, service, "ada@example.com")))
-	check(t, err)
+	avatar := try(service.CreateAvatar(t.Context(), registered(studiotest.AddUser(t, service, "ada@example.com"))))(t)
 	check(t, db.Backup(t.Context(), backup))
 	check(t, store.Restore(t.Context(), backup, restored))
 
 	finish := func(db *store.Store) (events []studio.EventRecord) {
 		service := studio.New(studiotest.Config(db, clock.Now))
 		clock.Add(time.Hour)
-		_, err := service.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil)
-		check(t, err)
+		try(service.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil))(t)
 		return studiotest.Events(t, db, studio.EventFilter{SubjectID: avatar.ID})
 	}
 	before := finish(db)

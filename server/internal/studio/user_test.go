@@ -42,12 +42,13 @@ var (
 	wantError = harness.WantError
 )
 
+func try[T any](result T, err error) func(t testing.TB) T { return harness.Try(result, err) }
+
 func TestRevokeTokens_forgetsKnownAddresses(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		user := studiotest.AddUser(t, service, "ada@example.com")
-		_, err := service.Login(t.Context(), address("192.0.2.1"), "ada@example.com", "password")
-		check(t, err)
+		try(service.Login(t.Context(), address("192.0.2.1"), "ada@example.com", "password"))(t)
 		check(t, service.RevokeTokens(t.Context(), "Ada@example.com"))
 		known, err := service.Store.KnowsAddress(t.Context(), user.ID, "192.0.2.1", time.Time{}.AddDate(2000, 0, 0))
 		if known || err != nil {
@@ -74,16 +75,13 @@ func TestDeleteUser_erasesTheRecordsOfTheUser(t *testing.T) {
 			check(t, media.Write(t.Context(), studio.ResultKey(lipsync.ID, "video.mp4"), strings.NewReader("video")))
 			_, _, err = service.Upload(t.Context(), user.ID, "image/png", strings.NewReader("face"))
 			check(t, err)
-			_, err = service.WebhookSecrets(t.Context(), user.ID)
-			check(t, err)
-			_, err = service.Login(t.Context(), netip.Addr{}, user.Email, "password")
-			check(t, err)
+			try(service.WebhookSecrets(t.Context(), user.ID))(t)
+			try(service.Login(t.Context(), netip.Addr{}, user.Email, "password"))(t)
 			kept = lipsync
 		}
-		workspace, err := service.AddWorkspace(t.Context(), "", "Team")
-		check(t, err)
+		workspace := try(service.AddWorkspace(t.Context(), "", "Team"))(t)
 		deleted := errors.New("the user is not deleted yet")
-		_, _, err = service.Upload(t.Context(), ada.ID, "image/png", readerFunc(func([]byte) (int, error) {
+		_, _, err := service.Upload(t.Context(), ada.ID, "image/png", readerFunc(func([]byte) (int, error) {
 			deleted = studiotest.DeleteUser(t.Context(), service, "ada@example.com") // during the upload
 			return 0, io.EOF
 		}))
@@ -128,8 +126,7 @@ func TestDelete_isBusyAfter20Seconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := studio.New(studiotest.Config(endlessStore{memstore.New()}, time.Now))
 		ada := studiotest.AddUser(t, service, "ada@example.com")
-		avatar, err := service.CreateAvatar(t.Context(), registered(ada))
-		check(t, err)
+		avatar := try(service.CreateAvatar(t.Context(), registered(ada)))(t)
 		began := time.Now()
 		wantError(t, service.Delete(t.Context(), ada.ID, studio.Avatar, avatar.ID), studio.ErrBusy)
 		if waited := time.Since(began); waited < 20*time.Second || waited > 21*time.Second {
@@ -142,27 +139,22 @@ func TestWebhookSecrets_overlapForADayAfterARotation(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
 		user := studiotest.AddUser(t, service, "ada@example.com")
-		first, err := service.WebhookSecrets(t.Context(), user.ID)
-		check(t, err)
-		again, err := service.WebhookSecrets(t.Context(), user.ID)
-		check(t, err)
+		first := try(service.WebhookSecrets(t.Context(), user.ID))(t)
+		again := try(service.WebhookSecrets(t.Context(), user.ID))(t)
 		if len(first) != 1 || len(again) != 1 || first[0] != again[0] {
 			t.Fatalf("%d and %d secrets, want one and the same", len(first), len(again))
 		}
-		rotated, err := service.RotateWebhookSecret(t.Context(), user.ID)
-		check(t, err)
+		rotated := try(service.RotateWebhookSecret(t.Context(), user.ID))(t)
 		if len(rotated) != 2 || rotated[1].Secret != first[0] {
 			t.Fatalf("%d secrets after a rotation, want the new one and then the old one", len(rotated))
 		}
 		clock.Add(12 * time.Hour)
-		both, err := service.RotateWebhookSecret(t.Context(), user.ID)
-		check(t, err)
+		both := try(service.RotateWebhookSecret(t.Context(), user.ID))(t)
 		if len(both) != 3 {
 			t.Errorf("%d secrets after another rotation, want three", len(both))
 		}
 		clock.Add(12 * time.Hour) // the second rotation did not extend the first secret
-		left, err := service.WebhookSecrets(t.Context(), user.ID)
-		check(t, err)
+		left := try(service.WebhookSecrets(t.Context(), user.ID))(t)
 		if len(left) != 2 || left[1] != rotated[0].Secret {
 			t.Errorf("%d secrets a day after the first rotation, want the newer two", len(left))
 		}

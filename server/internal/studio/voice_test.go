@@ -54,8 +54,7 @@ func TestCreateVideo_needsSpeech(t *testing.T) {
 	broken := errors.New("broken")
 	service := studio.New(cfg)
 	user := studiotest.AddUser(t, service, "ada@example.com")
-	avatar, err := service.CreateAvatar(t.Context(), studio.Creation{UserID: user.ID, Request: []byte(`{}`)})
-	check(t, err)
+	avatar := try(service.CreateAvatar(t.Context(), studio.Creation{UserID: user.ID, Request: []byte(`{}`)}))(t)
 	check(t, publish(t, service, avatar))
 	for _, c := range []struct {
 		speech studio.Speech

@@ -113,11 +113,9 @@ func TestBrowser_pagesAreAccessible(t *testing.T) {
 	check(t, err)
 	waiting, pending, published := s.create(t, studio.Avatar, "Ada "+hostile), s.create(t, studio.Avatar, "Bob"), s.createPublished(t, "Eve")
 	check(t, s.studio.Progressed(t.Context(), waiting.ID, studio.Progress{Done: 0.4}))
-	_, err = s.studio.Rendered(t.Context(), pending.ID, studio.Rendering{Checks: []studio.Check{{Name: "face", OK: true, Message: "One face is seen."}}}, nil)
-	check(t, err)
+	try(s.studio.Rendered(t.Context(), pending.ID, studio.Rendering{Checks: []studio.Check{{Name: "face", OK: true, Message: "One face is seen."}}}, nil))(t)
 	failed := s.create(t, studio.Lipsync, "Take I")
-	_, err = s.studio.Rendered(t.Context(), failed.ID, studio.Rendering{}, &studio.RenderError{Reason: "The recording has no sound."})
-	check(t, err)
+	try(s.studio.Rendered(t.Context(), failed.ID, studio.Rendering{}, &studio.RenderError{Reason: "The recording has no sound."}))(t)
 	link, _ := linkOf(t, v.post("/console/users/invite", url.Values{"email": {"carl@example.com"}}))
 
 	tab, followed := s.openTab(t, "/console/service"), map[string]bool{}
@@ -247,8 +245,7 @@ func TestBrowser_worksWithoutScripts(t *testing.T) {
 	tab.Await(".state", "In the queue")
 	page, err := s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: studio.Lipsync}, "", 1)
 	check(t, err)
-	_, err = s.studio.Rendered(t.Context(), page.Subjects[0].ID, studio.Rendering{}, nil)
-	check(t, err)
+	try(s.studio.Rendered(t.Context(), page.Subjects[0].ID, studio.Rendering{}, nil))(t)
 	tab.Await(".badge", "succeeded") // five seconds later
 }
 

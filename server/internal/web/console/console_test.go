@@ -31,6 +31,8 @@ const (
 
 var check = harness.Check
 
+func try[T any](result T, err error) func(t testing.TB) T { return harness.Try(result, err) }
+
 // site is a service with a console and one user, who is a member of a workspace.
 type site struct {
 	*httptest.Server
@@ -100,9 +102,8 @@ func (s *site) create(t testing.TB, kind studio.Kind, title string) studio.Subje
 func (s *site) createPublished(t testing.TB, title string) studio.Subject {
 	t.Helper()
 	avatar := s.create(t, studio.Avatar, title)
-	_, err := s.studio.SubmitConsent(t.Context(), s.user.ID, avatar.ID, true)
-	check(t, err)
-	avatar, err = s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil)
+	try(s.studio.SubmitConsent(t.Context(), s.user.ID, avatar.ID, true))(t)
+	avatar, err := s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil)
 	check(t, err)
 	return avatar
 }

@@ -28,8 +28,7 @@ func (s *site) addProjects(t testing.TB, documents ...map[string]any) {
 			CreatedAt: time.Now().Add(-time.Duration(i) * time.Hour), Document: string(text), Published: document["status"] == "PUBLISHED",
 		})
 	}
-	_, err := s.studio.ImportProjects(t.Context(), projects)
-	check(t, err)
+	try(s.studio.ImportProjects(t.Context(), projects))(t)
 }
 
 func TestProjects_showMembersSafely(t *testing.T) {
@@ -60,8 +59,7 @@ func (s *site) render(t testing.TB, subject studio.Subject) {
 	for _, name := range made.FileNames() {
 		check(t, s.media.Write(t.Context(), studio.ResultKey(subject.ID, name), strings.NewReader(name)))
 	}
-	_, err := s.studio.Rendered(t.Context(), subject.ID, made, nil)
-	check(t, err)
+	try(s.studio.Rendered(t.Context(), subject.ID, made, nil))(t)
 }
 
 // A record is a card that leads its owner to its page, and the other members of the workspace to the video.
@@ -133,8 +131,7 @@ func TestProjects_areChangedByTheOwner(t *testing.T) {
 	v.get("/console/projects").want(t, http.StatusOK, `<span class="badge">shared</span>`)
 
 	red := &studio.Tags{Names: []string{"people"}, Colors: []string{"#FF0000"}}
-	_, err := s.studio.UpdateProject(t.Context(), s.user.ID, lipsync.ID, studio.ProjectChange{Tags: red})
-	check(t, err)
+	try(s.studio.UpdateProject(t.Context(), s.user.ID, lipsync.ID, studio.ProjectChange{Tags: red}))(t)
 	upload, address, err := s.studio.Upload(t.Context(), s.user.ID, "image/png", strings.NewReader("custom"))
 	check(t, err)
 	v.post(form, url.Values{"title": {"Hello " + hostile}, "tags": {" new, people,,new , "}, "thumbnail": {address}}).want(t, http.StatusOK, "The changes are saved.", "<h1>Hello &lt;script&gt;")

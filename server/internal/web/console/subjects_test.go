@@ -23,8 +23,7 @@ func TestSubjects_showStateProgressAndReason(t *testing.T) {
 	made := s.create(t, studio.Avatar, "Ada "+hostile)
 	failed := s.create(t, studio.Avatar, "Bob")
 	check(t, s.studio.Progressed(t.Context(), made.ID, studio.Progress{Done: 0.42}))
-	_, err := s.studio.Rendered(t.Context(), failed.ID, studio.Rendering{}, &studio.RenderError{Reason: "There is no face." + hostile})
-	check(t, err)
+	try(s.studio.Rendered(t.Context(), failed.ID, studio.Rendering{}, &studio.RenderError{Reason: "There is no face." + hostile}))(t)
 	all := v.get("/console/avatars")
 	all.want(t, http.StatusOK, "Ada &lt;script", `value="42"`, "There is no face.&lt;script", `class="badge failed">failed`)
 	only := v.get("/console/avatars?status=failed")
@@ -63,8 +62,7 @@ func TestSubjects_areHiddenFromOtherUsers(t *testing.T) {
 	s := newSite(t, newSQLite(t))
 	avatar := s.create(t, studio.Avatar, "Ada")
 	check(t, s.media.Write(t.Context(), studio.ResultKey(avatar.ID, "still.png"), strings.NewReader("png")))
-	_, err := s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{Thumbnail: "still.png"}, nil)
-	check(t, err)
+	try(s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{Thumbnail: "still.png"}, nil))(t)
 	studiotest.AddUser(t, s.studio, "bob@example.com")
 	ada, bob := s.signIn(t, email), s.signIn(t, "bob@example.com")
 	path := "/console/avatars/" + avatar.ID
@@ -89,8 +87,7 @@ func TestSubjects_submitConsentAndDelete(t *testing.T) {
 	s, v := signedIn(t)
 	for granted, status := range map[string]string{"true": "published", "false": "consent failed"} {
 		avatar := s.create(t, studio.Avatar, "Ada")
-		_, err := s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil)
-		check(t, err)
+		try(s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil))(t)
 		path := "/console/avatars/" + avatar.ID
 		v.post(path+"/consent", nil).want(t, http.StatusNotFound) // no decision
 		v.post(path+"/consent", url.Values{"granted": {granted}}).want(t, http.StatusOK, ">"+status+"<", `role="status">Consent is `)
@@ -172,8 +169,7 @@ func TestSubjects_streamChanges(t *testing.T) {
 	check(t, s.studio.Progressed(t.Context(), lipsync.ID, studio.Progress{Done: 0.5, Stage: "drawing", Left: 30 * time.Minute}))
 	one.want("state", `value="50"`)
 	all.want("state", "Drawing the pictures, about 30 min left")
-	_, err = s.studio.Rendered(t.Context(), lipsync.ID, studio.Rendering{Video: "video.mp4"}, nil)
-	check(t, err)
+	try(s.studio.Rendered(t.Context(), lipsync.ID, studio.Rendering{Video: "video.mp4"}, nil))(t)
 	one.want("state", `src="/console/lipsyncs/`+lipsync.ID+`/video"`)
 	one.want("done", "")
 	all.want("state", "succeeded")

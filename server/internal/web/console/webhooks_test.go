@@ -19,12 +19,10 @@ func (s *site) addEvent(t testing.TB, address string, attempt studio.Attempt, ou
 	t.Helper()
 	made, err := s.studio.CreateLipsync(t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`), Webhook: studio.Registration{URL: address, Enabled: true}})
 	check(t, err)
-	_, err = s.studio.Rendered(t.Context(), made.ID, studio.Rendering{}, nil)
-	check(t, err)
+	try(s.studio.Rendered(t.Context(), made.ID, studio.Rendering{}, nil))(t)
 	events := studiotest.Events(t, s.store, studio.EventFilter{UserID: s.user.ID, SubjectID: made.ID})
 	attempt.At = time.Now()
-	_, err = s.store.SaveAttempt(t.Context(), "", store.MadeAttempt{Event: events[0].Event, Attempt: attempt, Outcome: outcome})
-	check(t, err)
+	try(s.store.SaveAttempt(t.Context(), "", store.MadeAttempt{Event: events[0].Event, Attempt: attempt, Outcome: outcome}))(t)
 	result := store.EndpointResult{UserID: s.user.ID, URL: address}
 	attempt.Number = 1
 	result.Add(attempt)
@@ -43,8 +41,7 @@ func TestWebhooks_showHealth(t *testing.T) {
 	s.addEvent(t, "https://off.example/", studio.Attempt{Status: 410, Failure: "status"}, gone)
 	check(t, s.store.SaveBreaker(t.Context(), store.Breaker{Origin: "https://paused.example", Until: time.Now().Add(time.Hour), Pause: time.Hour}))
 	s.addEvent(t, "https://dead.example/", studio.Attempt{Failure: "connect"}, store.Outcome{State: studio.EventPending, RetryAt: time.Now().Add(time.Hour)})
-	_, err := s.studio.CreateAvatar(t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`), Webhook: studio.Registration{URL: "https://new.example/", Enabled: true}})
-	check(t, err)
+	try(s.studio.CreateAvatar(t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`), Webhook: studio.Registration{URL: "https://new.example/", Enabled: true}}))(t)
 	p := v.get("/console/webhooks")
 	p.want(t, http.StatusOK, "https://good.example/?…", ">in use<", "Accepted with 200 OK.", "https://paused.example/", "Nothing is sent until", "Last success: none.", "1 exhausted",
 		"https://off.example/", "because it responded with 410", "https://dead.example/", ">failing<", "1 waiting", "No connection could be opened.", "https://new.example/", ">not used yet<")
@@ -64,8 +61,7 @@ func TestWebhooks_showHealth(t *testing.T) {
 	v.post("/console/webhooks/set", on).want(t, http.StatusOK, "The endpoint is enabled.")
 	v.get("/console/webhooks").wantNone(t, "because it responded with 410", ">paused<")
 	v.post("/console/webhooks/set", form("https://good.example/", "paused")).want(t, http.StatusOK, "The endpoint is paused.", ">paused<")
-	_, err = s.store.Pause(t.Context(), store.PauseScope{}, time.Now())
-	check(t, err)
+	try(s.store.Pause(t.Context(), store.PauseScope{}, time.Now()))(t)
 	v.post("/console/webhooks/set", form("https://good.example/", "enabled")).want(t, http.StatusOK, "an operator of this service has paused notifications")
 }
 
@@ -101,14 +97,12 @@ func TestEvents_listInWords(t *testing.T) {
 	c := studio.Creation{UserID: s.user.ID, Title: new("Ada " + hostile), Request: []byte(`{}`), Webhook: studio.Registration{URL: "https://hooks.example.com/avatars?key=secret", Enabled: true}}
 	avatar, err := s.studio.CreateAvatar(t.Context(), c)
 	check(t, err)
-	_, err = s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil)
-	check(t, err)
+	try(s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil))(t)
 	events := studiotest.Events(t, s.store, studio.EventFilter{UserID: s.user.ID})
 	record := func(attempt studio.Attempt, outcome store.Outcome) page {
 		t.Helper()
 		attempt.At = time.Now()
-		_, err = s.store.SaveAttempt(t.Context(), "", store.MadeAttempt{Event: events[0].Event, Attempt: attempt, Outcome: outcome})
-		check(t, err)
+		try(s.store.SaveAttempt(t.Context(), "", store.MadeAttempt{Event: events[0].Event, Attempt: attempt, Outcome: outcome}))(t)
 		return v.get("/console/events")
 	}
 	first := v.get("/console/events")
