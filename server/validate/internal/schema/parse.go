@@ -1,12 +1,11 @@
 package schema
 
 import (
+	"bytes"
 	"errors"
 	"hash/maphash"
 	"math/bits"
 	"slices"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/rawjson"
 )
@@ -51,12 +50,10 @@ func (t *tape) parse(text []byte, maxDepth int) error {
 			if c == '"' {
 				var plain bool
 				if end, plain = rawjson.String(text, i); end >= 0 && !plain {
-					// It is not I-JSON, or has escapes.
-					var err error
-					if t.unquoted, err = jsontext.AppendUnquote(t.unquoted[:0], text[i:end]); err != nil {
+					content := text[i+1 : end-1]
+					if escaped = bytes.IndexByte(content, '\\') >= 0; !isString(content) {
 						end = -1
 					}
-					escaped = true
 				}
 				v.size = uint32(end - i - len(`""`))
 			} else {
