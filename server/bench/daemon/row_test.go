@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -43,6 +44,9 @@ func measureRows(t *testing.T, file string, report func(table string, p plan) st
 					t.Parallel()
 				}
 				newDatabase := studiotest.Databases()[m.database]
+				if *measure.Full && m.database == sqlite { // on the disk
+					newDatabase = func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "studio.db") }
+				}
 				if server := os.Getenv("STUDIO_TEST_POSTGRES"); *measure.Full && m.database == postgreSQL && server == "" {
 					server = studiotest.NewCluster(t, "fsync=on").DSN
 					newDatabase = func(t testing.TB) string { return studiotest.NewSchema(t, server) }
