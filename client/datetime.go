@@ -4,26 +4,33 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
-// dateTime is a date-time of ISO 8601, in the basic or extended format. The date is a calendar, ordinal or week date.
-var dateTime = regexp.MustCompile(`^(?P<year>\d{4})` +
-	`(?:-(?P<month>\d\d)-(?P<day>\d\d)|(?P<month>\d\d)(?P<day>\d\d)|-?(?P<ordinal>\d{3})|` +
-	`-W(?P<week>\d\d)-(?P<weekday>[1-7])|W(?P<week>\d\d)(?P<weekday>[1-7]))` +
-	`[Tt ](?P<hour>\d\d)(?:(?P<minute>\d\d)(?P<second>\d\d)?|:(?P<minute>\d\d)(?::(?P<second>\d\d))?)?` +
-	`(?:[.,](?P<fraction>\d+))?(?:[Zz]|(?P<zone>[+-]\d\d(?::?\d\d)?))?$`)
+// dateTime returns the form of a date-time of ISO 8601, in the basic or extended format. The date is a calendar,
+// ordinal or week date. Programs whose service writes RFC 3339 never compile it.
+//
+//nolint:gochecknoglobals // computed once
+var dateTime = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?P<year>\d{4})` +
+		`(?:-(?P<month>\d\d)-(?P<day>\d\d)|(?P<month>\d\d)(?P<day>\d\d)|-?(?P<ordinal>\d{3})|` +
+		`-W(?P<week>\d\d)-(?P<weekday>[1-7])|W(?P<week>\d\d)(?P<weekday>[1-7]))` +
+		`[Tt ](?P<hour>\d\d)(?:(?P<minute>\d\d)(?P<second>\d\d)?|:(?P<minute>\d\d)(?::(?P<second>\d\d))?)?` +
+		`(?:[.,](?P<fraction>\d+))?(?:[Zz]|(?P<zone>[+-]\d\d(?::?\d\d)?))?$`)
+})
 
 // parseDateTime parses a date-time of ISO 8601. Seconds and minutes are optional, and the last unit may have a decimal
 // fraction after a point or a comma. The zone is Z, an offset, or absent, which means UTC. A space may replace the T.
 func parseDateTime(text string) (time.Time, bool) {
-	match := dateTime.FindStringSubmatch(text)
+	form := dateTime()
+	match := form.FindStringSubmatch(text)
 	if match == nil {
 		return time.Time{}, false
 	}
 	parts := map[string]string{}
 	numbers := map[string]int{}
-	for i, name := range dateTime.SubexpNames() {
+	for i, name := range form.SubexpNames() {
 		if match[i] != "" {
 			parts[name] = match[i]
 			numbers[name], _ = strconv.Atoi(match[i]) // a few digits, except for the fraction and the zone
