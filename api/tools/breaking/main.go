@@ -23,6 +23,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -78,12 +79,7 @@ func report(out io.Writer, breaks []finding, lines []string) error {
 }
 
 func listed(operation string, lines []string) bool {
-	for _, line := range lines {
-		if strings.Contains(line, "`"+operation+"`") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, "`"+operation+"`") })
 }
 
 // newLines returns the lines of after that are not in before.
