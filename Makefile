@@ -170,8 +170,8 @@ test-race: ## Run all tests in full, with the race detector for packages with co
 	$(FULL_TEST) -run '$(UNRACED_TESTS)' ./client ./client/clienttest ./client/webhook ./server $(MIXED)
 
 # They do not vet the packages, which lint does. Programs that tests build are built as without the race detector.
-# The three run five test programs at a time, which use two CPUs fully, and no test starves.
-FULL_TEST := $(GO_TEST) -p 2 -parallel 4 -vet=off
+# The three run five test programs at a time on two CPUs, which use them fully, and no test starves.
+FULL_TEST := $(GO_TEST) -parallel 4 -vet=off
 RACED_TEST := $(if $(RACE),CGO_ENABLED=1 $(FULL_TEST) -exec 'env CGO_ENABLED=0' $(RACE),$(FULL_TEST))
 .PHONY: test-raced test-unraced test-mixed
 test-raced:
