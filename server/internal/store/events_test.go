@@ -14,8 +14,7 @@ import (
 
 func nextDelivery(t *testing.T, db *store.Store, subjectID string) store.Delivery {
 	t.Helper()
-	next := try(db.NextDelivery(t.Context(), subjectID))(t)
-	return next
+	return try(db.NextDelivery(t.Context(), subjectID))(t)
 }
 
 // finish records an attempt at noon for the next event of a subject.

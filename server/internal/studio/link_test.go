@@ -27,8 +27,7 @@ func TestSetupLink_isForTheFirstOperator(t *testing.T) {
 		service := studio.New(cfg)
 		newLink := func() string {
 			t.Helper()
-			secret := try(service.NewSetupLink(t.Context()))(t)
-			return secret
+			return try(service.NewSetupLink(t.Context()))(t)
 		}
 		use := func(secret string) error {
 			_, err := service.UseLink(t.Context(), netip.Addr{}, secret, "Ada@example.com", "a password")

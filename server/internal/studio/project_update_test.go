@@ -29,8 +29,7 @@ func team(t *testing.T, service *studio.Service, email string) (user studio.User
 func lipsync(t *testing.T, service *studio.Service, userID string, seconds float64) studio.Subject {
 	t.Helper()
 	created := try(service.CreateLipsync(t.Context(), studio.Creation{UserID: userID, Title: new("Hello"), Request: []byte(`{"title":"Hello"}`)}))(t)
-	rendered := try(service.Rendered(t.Context(), created.ID, studio.Rendering{Video: "out.mp4", Seconds: seconds}, nil))(t)
-	return rendered
+	return try(service.Rendered(t.Context(), created.ID, studio.Rendering{Video: "out.mp4", Seconds: seconds}, nil))(t)
 }
 
 // projects returns a line about each project of a workspace, newest first.
