@@ -31,15 +31,14 @@ func TestPostgres_returnsWhereverTheServerHangs(t *testing.T) {
 		t.Helper()
 		defer db.SetAnswerTimeout(harness.Timeout)
 		calls++       // methods with few requests hang in turn
-		late := false // whether a commit may have been answered too late
 		timeout := 50 * time.Millisecond
-		for n := calls%step + 1; ; n += step {
+		for n, again := calls%step+1, false; ; n, again = n+step, true {
 			db.SetAnswerTimeout(timeout)
 			proxy.FreezeAfter(n)
 			err := returned(t, call)
 			if !proxy.Frozen() && !db.Unavailable(err) {
 				proxy.Thaw()
-				if late && errors.Is(err, studio.ErrExists) {
+				if again && errors.Is(err, studio.ErrExists) { // a commit that took too long was made
 					err = nil
 				}
 				return err
@@ -47,7 +46,7 @@ func TestPostgres_returnsWhereverTheServerHangs(t *testing.T) {
 			if proxy.Frozen() && err != nil {
 				hangs++
 			} else { // a healthy server took too long, or a cancel request was the one that hung
-				late, timeout = true, 2*timeout
+				timeout *= 2
 				n -= step
 			}
 			proxy.Drop() // what the proxy has received never arrives
