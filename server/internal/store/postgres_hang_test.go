@@ -30,7 +30,7 @@ func TestPostgres_returnsWhereverTheServerHangs(t *testing.T) {
 	hang := func(call func() error) error {
 		t.Helper()
 		defer db.SetAnswerTimeout(harness.Timeout)
-		calls++       // methods with few requests hang in turn
+		calls++ // methods with few requests hang in turn
 		timeout := 50 * time.Millisecond
 		for n, again := calls%step+1, false; ; n, again = n+step, true {
 			db.SetAnswerTimeout(timeout)
