@@ -35,7 +35,8 @@ func listActs(ctx context.Context, command *cli.Command, service *studio.Service
 	}.page(ctx, command, "no acts", service.Acts)
 }
 
-// audited makes the commands that change what users have record each run, with its arguments, which contain no secrets.
+// audited makes the commands that change what users have record each run, with its arguments and options, which contain
+// no secrets.
 // Disabling and deleting a user, changing a role and stopping the sharing of a video are recorded with the change.
 func audited(root *cli.Command) {
 	changes := []string{
@@ -54,11 +55,21 @@ func audited(root *cli.Command) {
 					return err
 				}
 				return onStudio(func(ctx context.Context, command *cli.Command, service *studio.Service) error {
-					return service.RecordAct(ctx, byCommand, name, strings.Join(command.Args().Slice(), " "))
+					return service.RecordAct(ctx, byCommand, name, strings.Join(append(command.Args().Slice(), optionsOf(command)...), " "))
 				})(ctx, command)
 			}
 		}
 	}
+}
+
+// optionsOf returns the options of a run, apart from those that say where the database is and what is printed.
+func optionsOf(command *cli.Command) (options []string) {
+	for _, flag := range command.Flags {
+		if name := flag.Names()[0]; flag.IsSet() && !slices.Contains([]string{"db", "key-file", "json"}, name) {
+			options = append(options, fmt.Sprintf("--%s=%v", name, command.Value(name)))
+		}
+	}
+	return options
 }
 
 // showSetupLink prints the link for the first operator, if there is none. It is not in the log.

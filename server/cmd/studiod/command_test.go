@@ -66,6 +66,7 @@ func TestCommands_workWhileDaemonRuns(t *testing.T) {
 		{"workspace member FILMS bob@example.com", "", ""},
 		{"workspace member SONGS bob@example.com", "", ""},
 		{"workspace member --remove SONGS bob@example.com", "", ""},
+		{"audit --limit=1 --json", "", `(?s){.*"action":"workspace member","target":"SONGS bob@example.com --remove=true"}.*`},
 		{"project import --workspace FILMS FILE", "", "2 projects imported"},
 		{"secret show bob@example.com", "", `whsec_\S+`},
 		{"secret rotate bob@example.com", "", `whsec_\S+\nwhsec_\S+`},
