@@ -121,7 +121,7 @@ func (c Config) MakeLipsync(ctx context.Context, l Lipsync, dir string) (protoco
 	return p.render(ctx)
 }
 
-// MakeVideo makes a video in which an avatar speaks. files maps the names in [Avatar].Files to paths.
+// MakeVideo makes a video in which an avatar speaks. files maps the Files of the avatar to paths.
 // MakeVideo writes the video, its thumbnail and the subtitles of a text to dir. It fails with an [*InputError] if the
 // text or sound cannot be used.
 func (c Config) MakeVideo(ctx context.Context, files map[string]string, speech Speech, dir string) (protocol.Result, error) {
