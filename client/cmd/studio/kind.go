@@ -52,7 +52,7 @@ func (p *program) kindCommand(k kind, further ...*cli.Command) *cli.Command {
 		Commands: append([]*cli.Command{
 			leaf("create", "create a new "+k.noun+" and print its id", "", k.examples, createFlags(k), p.create),
 			show,
-			leaf("watch", "print each status of the "+k.noun+" until it is final; the exit code is 5 if creation failed", "ID",
+			leaf("watch", "print the status of the "+k.noun+" until it is final; the exit code is 5 if creation failed", "ID",
 				example(k.name, "watch ID"), nil, p.watchOne),
 			leaf("download", "write the "+k.file+" to a file; resumes an interrupted download", "ID",
 				example(k.name, "download ID -o FILE"), downloadFlags(k), p.download),

@@ -114,7 +114,7 @@ func (p *program) loginWithPassword(ctx context.Context, command *cli.Command, c
 	if password == "" {
 		return usagef("missing password; use --password-stdin, or run the command in a terminal")
 	}
-	pair, err := c.Login(ctx, gen.LoginRequest{Email: stored.Email, Password: password})
+	pair, err := pairOf(c.Login(ctx, gen.LoginRequest{Email: stored.Email, Password: password}))
 	if err != nil {
 		return err
 	}

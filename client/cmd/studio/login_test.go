@@ -41,6 +41,12 @@ func TestLogin_storesTokensOnlyForTheUser(t *testing.T) {
 		t.Errorf("%s is printed, want %s", said, want)
 	}
 	p.must(t, "", "project", "list")
+	another := startFake(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{}`))
+	})
+	p.mustFailWith(t, s.Password, exitFailure, "no tokens", "login", "--base-url", another, "--email", s.Email, "--password-stdin")
+	p.must(t, "", "project", "list")
 }
 
 // A logout ends the session, for a copy of its tokens, too. If the service cannot do that, the tokens are deleted

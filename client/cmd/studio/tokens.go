@@ -66,5 +66,13 @@ func (t *storedTokens) renew(ctx context.Context, refresh string) (*gen.TokenPai
 	if errors.Is(err, client.ErrUnauthorized) {
 		err = fmt.Errorf("the login has expired: %w", errLogin)
 	}
+	return pairOf(pair, err)
+}
+
+// pairOf refuses a response without tokens, such as that of another service, so that it replaces no stored ones.
+func pairOf(pair *gen.TokenPair, err error) (*gen.TokenPair, error) {
+	if err == nil && (pair.AccessToken == "" || pair.RefreshToken == "") {
+		err = errors.New("the response of the service has no tokens")
+	}
 	return pair, err
 }

@@ -27,7 +27,7 @@ func (p *program) watchOne(ctx context.Context, command *cli.Command, c *client.
 	return p.watch(ctx, command, c, k, s)
 }
 
-// watch prints s and each further status until one is final, and where the video is. It does not use
+// watch prints s and the statuses that it reads until one is final, and where the video is. It does not use
 // [client.Client.WaitAvatar], which returns only the last status.
 func (p *program) watch(ctx context.Context, command *cli.Command, c *client.Client, k kind, s *subject) error {
 	s, err := p.watchStatus(ctx, command, c, k, s)
