@@ -137,7 +137,7 @@ func (s *sealer) restore(ctx context.Context, key string, content io.Reader, dsn
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
 	snapshot := filepath.Join(scratch, "snapshot.db")
 	if err := s.unpack(key, content, snapshot); err != nil {
-		return err
+		return fmt.Errorf("%s: %w", key, err)
 	}
 	return store.Restore(ctx, snapshot, dsn)
 }
