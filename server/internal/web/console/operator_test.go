@@ -59,8 +59,8 @@ func TestOperator_seesUsersAndWaitingWork(t *testing.T) {
 	})
 }
 
-// An operator finds the endpoints that have trouble and those of a user, without the queries of their URLs, and pauses
-// them.
+// An operator finds the endpoints that have trouble and those of a user, without the queries of their URLs. He pauses
+// them, or all deliveries, and stops the sharing of a video.
 func TestOperator_pausesEndpointsOfUsers(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
@@ -91,8 +91,19 @@ func TestOperator_pausesEndpointsOfUsers(t *testing.T) {
 	set(email, "enabled").want(t, http.StatusOK, "The endpoint is enabled.")
 	set(email, "gone").want(t, http.StatusNotFound)
 	set("olga@example.com", "paused").want(t, http.StatusNotFound)
+	for _, act := range []struct{ deliveries, shown string }{{"pause", "paused all notifications since"}, {"resume", ">Pause all notifications<"}} {
+		v.post("/console/service/deliveries", url.Values{"deliveries": {act.deliveries}}).want(t, http.StatusOK, act.shown)
+	}
+
+	video := s.create(t, studio.Lipsync, "Hi")
+	s.render(t, video)
+	project := try(s.studio.UpdateProject(t.Context(), s.user.ID, video.ID, studio.ProjectChange{Shared: new(true)}))(t)
+	unshare := func() page { return v.post("/console/users/unshare", url.Values{"link": {s.studio.ShareURL(project.Subject)}}) }
+	unshare().want(t, http.StatusOK, "It is no longer shared.")
+	unshare().want(t, http.StatusUnprocessableEntity, "No such video is shared.")
 	log := v.get("/console/users/log")
-	log.want(t, http.StatusOK, "paused the endpoint "+urls.Endpoints[1].ID, "enabled the endpoint "+urls.Endpoints[1].ID)
+	log.want(t, http.StatusOK, "paused the endpoint "+urls.Endpoints[1].ID, "enabled the endpoint "+urls.Endpoints[1].ID,
+		"paused all deliveries", "resumed all deliveries", "stopped the sharing of a video", ">"+video.ID+"<")
 	log.wantNone(t, "good.example", ">olga@example.com</td></tr>")
 }
 
