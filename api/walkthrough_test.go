@@ -19,7 +19,7 @@ import (
 // edit inserts text into a document after the first match of the expression after.
 type edit struct{ after, text string }
 
-// walkthrough contains edits for the recipe in the README. They have the indentation of the document. TestSmith adds
+// walkthrough contains edits for the recipes in CONTRIBUTING.md, with the indentation of the document. TestSmith adds
 // events.
 var walkthrough = []edit{
 	// An operation with a parameter in its path.
