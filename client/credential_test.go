@@ -40,6 +40,7 @@ func TestSecrets_areNeverShown(t *testing.T) {
 		client.Credential(canary), new(client.Credential(canary)),
 		[]client.Credential{canary},
 		map[string]client.Credential{"k": canary},
+		map[client.Credential]string{canary: client.Credential(canary).String()},
 		config, &config, static, &static, receiver, &receiver, sourced, &sourced,
 		renewing, s.direct(t, func(c *client.Config) { c.Email, c.Password, c.Token = "", "", canary }),
 		struct{ c *client.Client }{renewing},
