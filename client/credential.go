@@ -12,7 +12,8 @@ const hidden = "[hidden]"
 // placeholder. Convert it to a string to get the secret.
 //
 // Package fmt does not call methods on unexported fields. It therefore prints the secret of a Credential,
-// or of a [Config], in an unexported field of another struct. Store a [Client] in such fields instead.
+// or of a [Config], in an unexported field of another struct. Store a [Client] in such fields instead. Package
+// encoding/json calls no methods on keys of maps that are strings, so a Credential must not be one.
 type Credential string
 
 // String returns a placeholder.

@@ -36,11 +36,13 @@ func TestSecrets_areNeverShown(t *testing.T) {
 	mustGet(t, renewing)
 	s.before = failing(details, http.StatusUnauthorized)
 
+	marshalled, err := client.Credential(canary).MarshalText()
+	check(t, err)
 	values := []any{
 		client.Credential(canary), new(client.Credential(canary)),
 		[]client.Credential{canary},
 		map[string]client.Credential{"k": canary},
-		map[client.Credential]string{canary: client.Credential(canary).String()},
+		client.Credential(canary).String(), string(marshalled),
 		config, &config, static, &static, receiver, &receiver, sourced, &sourced,
 		renewing, s.direct(t, func(c *client.Config) { c.Email, c.Password, c.Token = "", "", canary }),
 		struct{ c *client.Client }{renewing},
