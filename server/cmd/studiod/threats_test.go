@@ -30,13 +30,15 @@ func threats() map[string]string {
 		"Leaked API keys": `
 			server/internal/api/auth: TestAPIKeys_allowWhatTheirScopeAllows
 			server/internal/studio: TestAPIKey_isValidUntilItExpiresOrIsRevoked
+			server/internal/api/rest: TestWorkspaceKey_staysInItsWorkspace
 			server/cmd/studiod: TestAPIKey_worksUntilItIsRevoked`,
 		"Users who access data of other users": `
 			server/internal/studio: TestFind_hidesSubjectsOfOtherUsers
 			server/internal/web/console: TestSubjects_areHiddenFromOtherUsers TestOperator_hidesPagesFromOtherUsers`,
 		"Users who use more than their share": `
 			server/cmd/studiod: TestDaemon_limitsRequestRate
-			server/internal/studio: TestLimits_holdInAllProcesses`,
+			server/internal/studio: TestLimits_holdInAllProcesses TestStreamEvents_limitsTheStreamsOfAUser
+			server/internal/studio: TestCreate_limitsCreationsInProgressWithLateCounts TestCredits_limitTheSecondsOfVideo`,
 		"Pages that resolve their own name to the admin address": `
 			server/cmd/studiod: TestAdmin_rejectsOtherHosts`,
 		"Forms and scripts of other sites in the console": `
