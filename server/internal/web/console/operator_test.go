@@ -98,7 +98,9 @@ func TestOperator_pausesEndpointsOfUsers(t *testing.T) {
 	video := s.create(t, studio.Lipsync, "Hi")
 	s.render(t, video)
 	project := try(s.studio.UpdateProject(t.Context(), s.user.ID, video.ID, studio.ProjectChange{Shared: new(true)}))(t)
-	unshare := func() page { return v.post("/console/users/unshare", url.Values{"link": {s.studio.ShareURL(project.Subject)}}) }
+	unshare := func() page {
+		return v.post("/console/users/unshare", url.Values{"link": {s.studio.ShareURL(project.Subject)}})
+	}
 	unshare().want(t, http.StatusOK, "It is no longer shared.")
 	unshare().want(t, http.StatusUnprocessableEntity, "No such video is shared.")
 	log := v.get("/console/users/log")
