@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/store/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
@@ -125,4 +126,16 @@ func TestKeyReset_goesOnWithoutALostKey(t *testing.T) {
 		t.Errorf("the secret is not a new one")
 	}
 	check(t, again.Stop())
+}
+
+// On PostgreSQL, no lock shows that a daemon runs, only what it has written.
+func TestKeyReset_findsDaemonsOnPostgreSQL(t *testing.T) {
+	t.Parallel()
+	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database = studiotest.NewPostgres(t) })
+	db := "--db=" + d.cfg.Database
+	harness.Eventually(t, "a daemon", func() bool {
+		_, listed, _ := studiod(t, "", "version", "--daemons", db)
+		return strings.Contains(listed, "LAST SEEN\n")
+	})
+	fails(t, exitUsage, "stop all daemons", "keyfile", "reset", "--yes", db)
 }
