@@ -10,9 +10,6 @@ import (
 )
 
 const (
-	// rampSuccesses is how many attempts must succeed before the in-flight limit of a recovering origin rises
-	// by one.
-	rampSuccesses = 10
 	// firstBreakPause is how long an open circuit breaker blocks attempts. The pause doubles each time the probe after
 	// it fails, up to maxBreakPause.
 	firstBreakPause = 30 * time.Second
@@ -27,9 +24,8 @@ const (
 //
 // The breaker opens after BreakAfter consecutive failures. An open breaker blocks all attempts for
 // firstBreakPause and then lets one attempt pass, the probe. If the probe fails, the breaker opens again for
-// twice as long, up to maxBreakPause. If the probe succeeds, the breaker closes and the in-flight limit
-// starts at one, with the same fraction of the rate; both rise after every rampSuccesses successes. The
-// store keeps open breakers across restarts.
+// twice as long, up to maxBreakPause. If the probe succeeds, the breaker closes. The store keeps open breakers across
+// restarts.
 //
 // Events that wait for an origin stay due in the store. Waiting does not count as an attempt.
 type origins struct {
@@ -40,16 +36,14 @@ type origins struct {
 
 // origin is the state of one origin.
 type origin struct {
-	name        string
-	inFlight    int
-	maxInFlight int       // Config.InFlight, or less while the origin recovers
-	nextStart   time.Time // when the next attempt begins at an even rate
-	lastUsed    time.Time
-	responded   bool          // the origin has responded at least once
-	failures    int           // consecutive
-	successes   int           // since maxInFlight last changed
-	breakPause  time.Duration // how long the breaker opens the next time
-	openUntil   time.Time     // when the open breaker lets a probe pass; zero if it is closed
+	name       string
+	inFlight   int
+	nextStart  time.Time // when the next attempt begins at an even rate
+	lastUsed   time.Time
+	responded  bool          // the origin has responded at least once
+	failures   int           // consecutive
+	breakPause time.Duration // how long the breaker opens the next time
+	openUntil  time.Time     // when the open breaker lets a probe pass; zero if it is closed
 
 	flows     map[*flow]struct{}
 	blocked   []*flow // flows that wait for this origin, the oldest first
@@ -76,7 +70,7 @@ func (o *origin) class() class {
 func (o *origins) get(name string) *origin {
 	known := o.all[name]
 	if known == nil {
-		known = &origin{name: name, maxInFlight: o.cfg.InFlight, breakPause: firstBreakPause, flows: make(map[*flow]struct{})}
+		known = &origin{name: name, breakPause: firstBreakPause, flows: make(map[*flow]struct{})}
 		o.all[name] = known
 	}
 	return known
@@ -85,7 +79,7 @@ func (o *origins) get(name string) *origin {
 // free returns how many attempts may begin now. If n is 0, at is when an attempt may begin, or the zero
 // time if one in flight must end first.
 func (o *origins) free(origin *origin, now time.Time) (n int, at time.Time) {
-	allowed := origin.maxInFlight - origin.inFlight
+	allowed := o.cfg.InFlight - origin.inFlight
 	if !origin.openUntil.IsZero() {
 		if now.Before(origin.openUntil) {
 			return 0, origin.openUntil
@@ -95,9 +89,8 @@ func (o *origins) free(origin *origin, now time.Time) (n int, at time.Time) {
 	if allowed <= 0 {
 		return 0, time.Time{}
 	}
-	interval := o.interval(origin)
-	// A burst is the attempts of a fifth of a second.
-	burst := max(o.cfg.Rate*origin.maxInFlight/o.cfg.InFlight/5, 1)
+	interval := o.interval()
+	burst := max(o.cfg.Rate/5, 1) // the attempts of a fifth of a second
 	earliest := origin.nextStart.Add(-time.Duration(burst-1) * interval)
 	if earliest.After(now) {
 		return 0, earliest
@@ -113,7 +106,7 @@ func (o *origins) beginAttempt(origin *origin, now time.Time) {
 	if next.Before(now) {
 		next = now
 	}
-	origin.nextStart = next.Add(o.interval(origin))
+	origin.nextStart = next.Add(o.interval())
 }
 
 // originResult is the effect of an attempt on its origin.
@@ -150,33 +143,14 @@ func (o *origins) endAttempt(origin *origin, result originResult, now time.Time)
 	origin.lastUsed = now
 	switch result {
 	case originUp:
-		origin.responded = true
-		return 0, o.recordSuccess(origin)
+		closed = !origin.openUntil.IsZero()
+		origin.responded, origin.failures, origin.openUntil, origin.breakPause = true, 0, time.Time{}, firstBreakPause
+		return 0, closed
 	case originDown:
 		return o.recordFailure(origin, now), false
 	default:
 		return 0, false
 	}
-}
-
-// recordSuccess counts a success and raises the limits of a recovering origin. It reports whether the
-// breaker closed.
-func (o *origins) recordSuccess(origin *origin) (closed bool) {
-	origin.failures = 0
-	if closed = !origin.openUntil.IsZero(); closed {
-		origin.openUntil, origin.maxInFlight, origin.successes = time.Time{}, 1, 0
-	}
-	if origin.maxInFlight == o.cfg.InFlight {
-		return closed
-	}
-	if origin.successes++; origin.successes > rampSuccesses {
-		origin.maxInFlight++
-		origin.successes = 1
-	}
-	if origin.maxInFlight == o.cfg.InFlight {
-		origin.breakPause = firstBreakPause // a failure during the recovery keeps the longer pause
-	}
-	return closed
 }
 
 // recordFailure counts a failure. It returns for how long the breaker opened, 0 if it did not open.
@@ -247,10 +221,8 @@ func (o *origin) removeBlocked(f *flow) (wasTimed bool) {
 	return wasTimed
 }
 
-// interval returns the time between attempts at the current rate of the origin.
-func (o *origins) interval(origin *origin) time.Duration {
-	return max(time.Second*time.Duration(o.cfg.InFlight)/time.Duration(o.cfg.Rate*origin.maxInFlight), 1)
-}
+// interval returns the time between attempts for an origin at an even rate.
+func (o *origins) interval() time.Duration { return max(time.Second/time.Duration(o.cfg.Rate), 1) }
 
 // sweep removes idle origins, at most once every forgetIdleAfter.
 func (o *origins) sweep(now time.Time) {

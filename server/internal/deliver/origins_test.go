@@ -110,32 +110,25 @@ func TestOrigins_breakerPauseDoublesAfterEachFailedProbe(t *testing.T) {
 	}
 }
 
-// The limits of a recovering origin rise step by step. In this test more attempts wait than may begin, each
-// takes 100 ms, and all succeed.
-func TestOrigins_recoverGradually(t *testing.T) {
+// After a probe that succeeds, the limits are those of any origin, and so is the pause of the next breaker.
+func TestOrigins_endAttempt_closesTheBreakerAfterAProbe(t *testing.T) {
 	t.Parallel()
 	o, clock := newTestOrigins()
-	openBreaker(t, o, clock)
-	clock.Add(30 * time.Second)
-	var ends []time.Time // of the attempts in flight
-	var begun, most [5]int
-	for ms := range 5000 {
-		for len(ends) > 0 && !ends[0].After(clock.Now()) {
+	for range 2 {
+		openBreaker(t, o, clock)
+		clock.Add(30 * time.Second)
+		wantBegin(t, o, true)
+		wantBegin(t, o, false)
+		if _, closed := o.endAttempt(testOrigin, originUp); !closed {
+			t.Error("the breaker stays open")
+		}
+		for range 4 {
+			wantBegin(t, o, true)
+		}
+		wantBegin(t, o, false)
+		for range 4 {
 			o.endAttempt(testOrigin, originUp)
-			ends = ends[1:]
 		}
-		for o.tryBegin(testOrigin) {
-			begun[ms/1000]++
-			ends = append(ends, clock.Now().Add(100*time.Millisecond))
-		}
-		most[ms/1000] = max(most[ms/1000], len(ends))
-		clock.Add(time.Millisecond)
-	}
-	if begun[0] != 10 || most != [5]int{1, 2, 3, 4, 4} && most != [5]int{1, 3, 4, 4, 4} {
-		t.Errorf("began %v in each second, up to %v at once", begun, most)
-	}
-	if begun[4] != 40 {
-		t.Errorf("%d begin in a second after the recovery, want 40", begun[4])
 	}
 }
 
