@@ -21,13 +21,11 @@ func (s *Store) addEvents(subject studio.Subject) {
 			added.State, added.EndedAt = studio.EventUnsent, event.CreatedAt
 		}
 		s.events = append(s.events, added)
-		s.changed[subject.UserID] = struct{}{}
 	}
 	if len(subject.Events) > 0 {
 		s.seconds[subject.UserID] += subject.VideoSeconds() // its last event is that it succeeded
-		select {
-		case s.signal <- struct{}{}:
-		default:
+		for _, wake := range s.onEvents {
+			wake([]string{subject.UserID})
 		}
 	}
 }
@@ -103,17 +101,11 @@ func (s *Store) LastEvents(_ context.Context, userIDs ...string) (map[string]tim
 	return last, nil
 }
 
-func (s *Store) EventSignal() <-chan struct{} { return s.signal }
-
-func (s *Store) TakeChangedUsers() []string {
+func (s *Store) OnEvents(wake func(userIDs []string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	users := slices.Collect(maps.Keys(s.changed))
-	clear(s.changed)
-	return users
+	s.onEvents = append(s.onEvents, wake)
 }
-
-func (s *Store) WatchEvents(context.Context) error { return nil }
 
 // NextEvent returns the event that occurred first of those that are pending and not paused, and whose subject is not
 // skipped.

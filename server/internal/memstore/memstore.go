@@ -34,8 +34,7 @@ type Store struct {
 	events     []*studio.EventRecord // in the order of their occurrence
 	lastEvent  map[string]time.Time  // by user
 	seconds    map[string]int64      // of video, by user
-	changed    map[string]struct{}   // users with new events
-	signal     chan struct{}
+	onEvents   []func(userIDs []string)
 	replays    map[pair]replay
 	pauses     map[pair]time.Time // of endpoints
 	uploads    map[string]studio.Upload
@@ -63,8 +62,6 @@ func New() *Store {
 		keys:       map[pair]creation{},
 		lastEvent:  map[string]time.Time{},
 		seconds:    map[string]int64{},
-		changed:    map[string]struct{}{},
-		signal:     make(chan struct{}, 1),
 		replays:    map[pair]replay{},
 		pauses:     map[pair]time.Time{},
 		uploads:    map[string]studio.Upload{},

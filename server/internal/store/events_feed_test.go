@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -157,65 +156,16 @@ func wantSeen(t *testing.T, db studio.EventStore, readers map[string][]string) {
 	}
 }
 
-// A process that watches learns the users with new events, those of other processes, too, even if they started later.
-func TestStore_WatchEvents_reportsUsers(t *testing.T) {
+// A process learns at once for which users it has added events.
+func TestStore_OnEvents_tellsOfCommittedEvents(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
-		db := studiotest.Open(t, dsn)
-		processes := []*store.Store{db}
-		if db.Shared() {
-			processes = append(processes, studiotest.Open(t, dsn))
+	withUser(t, func(t *testing.T, db *store.Store) {
+		var told []string
+		db.OnEvents(func(userIDs []string) { told = append(told, userIDs...) })
+		create(t, db, subject("a", 1))
+		create(t, db, subject("silent", 0))
+		if !slices.Equal(told, []string{"ada"}) {
+			t.Errorf("told of %v, want ada", told)
 		}
-		for _, process := range processes {
-			listen(t, process)
-		}
-		check(t, db.CreateUser(t.Context(), user("ada")))
-		create(t, db, subject("early", 1))
-		if users := db.TakeChangedUsers(); len(users) > 0 {
-			t.Errorf("%v have changed before the watch", users)
-		}
-		check(t, db.WatchEvents(t.Context()))
-		for i, process := range processes {
-			n := 0
-			harness.Eventually(t, "a process that knows of the watch reports the user", func() bool {
-				n++
-				create(t, process, subject(fmt.Sprintf("%d-%d", i, n), 1))
-				select {
-				case <-db.EventSignal():
-					return true
-				default:
-					return false
-				}
-			})
-			if users := db.TakeChangedUsers(); !slices.Equal(users, []string{"ada"}) {
-				t.Errorf("changed are %v, want ada", users)
-			}
-		}
-		if db.Shared() {
-			check(t, db.CreateUser(t.Context(), user("bob")))
-			late := subject("late", 1)
-			late.UserID = "bob"
-			create(t, studiotest.Open(t, dsn), late)
-			harness.Eventually(t, "a process that started later reports the user", func() bool { return slices.Contains(db.TakeChangedUsers(), "bob") })
-		}
-	})
-}
-
-// listen makes a process on PostgreSQL listen until the end of the test.
-func listen(t *testing.T, db *store.Store) {
-	t.Helper()
-	if !db.Shared() {
-		return
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ready, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = db.Listen(ctx, store.NotificationHandler{Ready: func() { close(ready) }})
-	}()
-	<-ready
-	t.Cleanup(func() {
-		cancel()
-		<-ended
 	})
 }

@@ -107,10 +107,8 @@ func (s *Store) TryExec(ctx context.Context, statements ...string) error {
 	return s.write(ctx, func(tx transaction) error { return tx.execAll(ctx, all) })
 }
 
-// Intercept makes the store run each query and each transaction with around, and report no new events to other
-// processes, which it does in a goroutine of its own.
+// Intercept makes the store run each query and each transaction with around.
 func (s *Store) Intercept(around func(run func() error) error) {
-	s.events.watchedByOther(time.Time{})
 	s.engine = interceptedEngine{s.engine, around}
 }
 

@@ -91,10 +91,6 @@ func (s *Store) handle(payload string, handler NotificationHandler) {
 	by, key, _ := strings.Cut(rest, " ")
 	own, delivers := by == s.processID, handler.Due != nil
 	switch kind := signalKind(kind); {
-	case kind == signalEvents && !own:
-		s.signalEventsOf(strings.Fields(key))
-	case kind == signalWatch && !own:
-		s.events.watchedByOther(time.Now().Add(watchTime))
 	case kind == signalRender && !own:
 		handler.RenderDue()
 	case kind == signalDue && delivers:

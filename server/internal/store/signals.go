@@ -20,8 +20,7 @@ const (
 	signalRender   signalKind = "render"   // renderings are due; to other processes: for which this one has no worker
 	signalReplay   signalKind = "replay"   // a replay was added; not to other processes
 	signalTask     signalKind = "task"     // tasks were added; not to other processes
-	signalEvents   signalKind = "events"   // a user has new events
-	signalWatch    signalKind = "watch"    // a process wants to know users with new events; only to other processes
+	signalEvents   signalKind = "events"   // a user has new events; not to other processes
 	signalReleased signalKind = "released" // a lease holder has released lanes; only to other processes
 )
 
@@ -35,7 +34,7 @@ type signals struct {
 
 func newSignals() *signals {
 	s := &signals{channels: make(map[signalKind]chan struct{}), keys: make(map[signalKind]map[string]struct{})}
-	for _, kind := range []signalKind{signalDue, signalRender, signalReplay, signalTask, signalEvents} {
+	for _, kind := range []signalKind{signalDue, signalRender, signalReplay, signalTask} {
 		s.channels[kind] = make(chan struct{}, 1)
 	}
 	s.channels[signalDeleted] = s.channels[signalDue]
@@ -99,7 +98,12 @@ func (s *Store) ReplayDue() <-chan struct{} { return s.signals.channels[signalRe
 // TaskDue returns a channel that receives a value after this process moved due times, for which it added tasks.
 func (s *Store) TaskDue() <-chan struct{} { return s.signals.channels[signalTask] }
 
-func (s *Store) EventSignal() <-chan struct{} { return s.signals.channels[signalEvents] }
+// OnEvents calls wake after the commits of this process only. Others find their events by [Store.LastEvents].
+func (s *Store) OnEvents(wake func(userIDs []string)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.onEvents = append(s.onEvents, wake)
+}
 
 // TakeDue returns the flows in which this process made events due since the last call. Call it after each
 // value of [Store.Due], and [Store.NotifyDue] for the flows that other processes deliver.
@@ -108,8 +112,6 @@ func (s *Store) TakeDue() []Flow { return flowsOf(s.signals.take(signalDue)) }
 // TakeDeleted returns the flows in which this process deleted subjects since the last call. Deliveries that
 // were read before must not be sent. Call it as TakeDue, and [Store.NotifyDeleted].
 func (s *Store) TakeDeleted() []Flow { return flowsOf(s.signals.take(signalDeleted)) }
-
-func (s *Store) TakeChangedUsers() []string { return s.signals.take(signalEvents) }
 
 // key returns the flow as the key of a signal.
 func (f Flow) key() string { return f.UserID + " " + f.Origin }
@@ -142,7 +144,12 @@ func (s *Store) signal(m marks) {
 	for kind, keys := range m.keys {
 		switch {
 		case kind == signalEvents:
-			s.reportEvents(keys)
+			s.mu.Lock()
+			wakes := s.onEvents
+			s.mu.Unlock()
+			for _, wake := range wakes {
+				wake(keys)
+			}
 			continue
 		case kind == signalDeleted, kind == signalDue && !m.unsure:
 			s.notifyDaemons(kind, keys)

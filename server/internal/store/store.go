@@ -22,7 +22,6 @@
 //	          attempts_group.go                     does so for a group of attempts in one request, on PostgreSQL
 //	          events.go                             lists events for operators and users
 //	          replays.go                            makes ended events pending again, in batches
-//	          events_signal.go                      signals new events to the processes with streams of events
 //	          delete.go                             ends the events of deleted subjects
 //	          prune.go                              deletes events when their retention is over
 //	attempts  attempts.go; the last attempt of an event is in its row
@@ -157,9 +156,9 @@ type Store struct {
 	saving    *commitQueue[*groupAttempt]
 	creations *commitQueue[*creation]
 	updates   *commitQueue[*update]
-	events    eventWatch
 
 	mu          sync.Mutex
+	onEvents    []func(userIDs []string)
 	renderTurns map[string]int64 // the last claim of each user who waits for a rendering
 	lastTurn    int64
 }
@@ -207,7 +206,6 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 		s.name = name
 		s.postgres, err = openPostgres(ctx, settings, cfg)
 		s.engine = s.postgres
-		s.events.others = time.Now().Add(watchTime / 2) // others may have streams, and say so more often
 	default:
 		return nil, errors.New("the database must be sqlite:PATH or postgres://…")
 	}

@@ -35,14 +35,9 @@ type EventStore interface {
 	NewEvents(ctx context.Context, userID string, after time.Time, limit int) ([]EventRecord, error)
 	// LastEvents returns, by user, when the last event was created. Users who have had no event are missing.
 	LastEvents(ctx context.Context, userIDs ...string) (map[string]time.Time, error)
-	// WatchEvents makes EventSignal and TakeChangedUsers report the new events of all processes for the next minute.
-	// The reports of other processes may be lost.
-	WatchEvents(ctx context.Context) error
-	// EventSignal returns a channel that receives a value after users have got new events. One value may stand for
-	// many.
-	EventSignal() <-chan struct{}
-	// TakeChangedUsers returns the users that have got new events since the last call.
-	TakeChangedUsers() []string
+	// OnEvents makes the store call wake with the users of new events, after they are committed. The events of other
+	// processes may be missing. wake must not call the store. It is called by several goroutines.
+	OnEvents(wake func(userIDs []string))
 }
 
 // EventOrder is the order of a list of events. The zero value is NewestFirst.

@@ -12,23 +12,22 @@ const (
 	MaxStreams = 32
 	// feedPage limits the events that a stream reads at once.
 	feedPage = 100
-	// feedInterval is how often a process looks for events whose signal was lost.
-	feedInterval = time.Second
+	// feedInterval is how often a process looks for the events of other processes.
+	feedInterval = 500 * time.Millisecond
 	// feedPause is the pause after an error of the store.
 	feedPause = time.Second
-	// watchInterval is how often the store is told that there are streams.
-	watchInterval = 20 * time.Second
 	// feedReads limits the streams that read at the same time.
 	feedReads = 4
 )
 
-// feeds wakes open streams when their users may have new events.
+// feeds wakes open streams when their users may have new events: the store tells of those of this process, and the rest
+// are found at intervals.
 type feeds struct {
 	reads chan struct{} // has a value for each stream that reads
 	sent  atomic.Uint64 // items of all streams
 
 	mu    sync.Mutex
-	stop  context.CancelFunc // stops watchEvents
+	stop  context.CancelFunc // stops findEvents
 	users map[string]*feed   // those with open streams
 	open  int                // streams
 }
@@ -50,43 +49,22 @@ func (s *Service) StreamCounts() (open int, sent uint64) {
 	return s.feeds.open, s.feeds.sent.Load()
 }
 
-// watchEvents wakes streams until ctx ends. It runs while there are streams.
-func (s *Service) watchEvents(ctx context.Context) {
-	ticker := time.NewTicker(feedInterval)
-	defer ticker.Stop()
-	var watched time.Time
-	for {
-		if now := time.Now(); now.Sub(watched) >= watchInterval && s.Store.WatchEvents(ctx) == nil {
-			watched = now
+// findEvents wakes the streams of users with new events until ctx ends. It runs while there are streams. It ignores
+// errors, because it reads again.
+func (s *Service) findEvents(ctx context.Context) {
+	for f := &s.feeds; ctx.Err() == nil; Pause(ctx, feedInterval) {
+		last, err := s.Store.LastEvents(ctx, f.all()...)
+		if err != nil {
+			continue
 		}
-		s.findEvents(ctx)
-		for ticked := false; !ticked; {
-			select {
-			case <-ctx.Done():
-				return
-			case <-s.Store.EventSignal():
-				s.feeds.wake(s.Store.TakeChangedUsers())
-			case <-ticker.C:
-				ticked = true
+		f.mu.Lock()
+		for id, at := range last {
+			if feed := f.users[id]; feed != nil && feed.last.Before(at) {
+				feed.last = at
+				feed.wake()
 			}
 		}
-	}
-}
-
-// findEvents wakes the streams of users with events since the last call. It ignores errors, because it is called again.
-func (s *Service) findEvents(ctx context.Context) {
-	f := &s.feeds
-	last, err := s.Store.LastEvents(ctx, f.all()...)
-	if err != nil {
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for id, at := range last {
-		if feed := f.users[id]; feed != nil && feed.last.Before(at) {
-			feed.last = at
-			feed.wake()
-		}
+		f.mu.Unlock()
 	}
 }
 
@@ -136,7 +114,7 @@ func (s *Service) addStream(userID string) (*eventStream, error) {
 	if f.open++; f.open == 1 {
 		var ctx context.Context
 		ctx, f.stop = context.WithCancel(context.Background())
-		go s.watchEvents(ctx)
+		go s.findEvents(ctx)
 	}
 	return stream, nil
 }

@@ -59,7 +59,7 @@ func (s *Service) StreamEvents(ctx context.Context, userID, after string) (iter.
 			return nil, ErrPosition
 		}
 	}
-	stream, err := s.addStream(userID) //nolint:contextcheck // watchEvents outlives the stream
+	stream, err := s.addStream(userID) //nolint:contextcheck // findEvents outlives the stream
 	if err != nil {
 		return nil, err
 	}

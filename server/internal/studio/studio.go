@@ -96,7 +96,9 @@ func New(cfg Config) *Service {
 		cfg.Now = time.Now
 	}
 	operators, _ := cfg.Store.(OperatorStore)
-	return &Service{Config: cfg, operators: operators, comparisons: newComparisonQueue(), feeds: newFeeds()}
+	s := &Service{Config: cfg, operators: operators, comparisons: newComparisonQueue(), feeds: newFeeds()}
+	s.Store.OnEvents(s.feeds.wake)
+	return s
 }
 
 // NewID returns a unique ID for a record. IDs are ordered by time.
