@@ -30,12 +30,11 @@ type Store struct {
 	members    map[pair]bool
 	projects   map[string]studio.Project
 	subjects   map[string]subject
-	keys       map[pair]creation
+	keys       map[pair]keyUse       // by user and idempotency key
 	events     []*studio.EventRecord // in the order of their occurrence
 	lastEvent  map[string]time.Time  // by user
 	seconds    map[string]int64      // of video, by user
 	onEvents   []func(userIDs []string)
-	replays    map[pair]replay
 	pauses     map[pair]time.Time // of endpoints
 	uploads    map[string]studio.Upload
 	secrets    map[string][]studio.WebhookSecret // newest first
@@ -59,10 +58,9 @@ func New() *Store {
 		members:    map[pair]bool{},
 		projects:   map[string]studio.Project{},
 		subjects:   map[string]subject{},
-		keys:       map[pair]creation{},
+		keys:       map[pair]keyUse{},
 		lastEvent:  map[string]time.Time{},
 		seconds:    map[string]int64{},
-		replays:    map[pair]replay{},
 		pauses:     map[pair]time.Time{},
 		uploads:    map[string]studio.Upload{},
 		secrets:    map[string][]studio.WebhookSecret{},
@@ -91,7 +89,7 @@ func page[T any](
 }
 
 // find returns the record with an ID. The error is [studio.ErrNotFound].
-func find[T any](records map[string]T, id string) (record T, err error) {
+func find[K comparable, T any](records map[K]T, id K) (record T, err error) {
 	record, ok := records[id]
 	if !ok {
 		err = studio.ErrNotFound

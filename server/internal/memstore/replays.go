@@ -1,20 +1,13 @@
 package memstore
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
-
-// replay is the use of an idempotency key for a replay.
-type replay struct {
-	fingerprint []byte
-	events      int64
-	at          time.Time
-}
 
 // replayed returns the events of a selection. s.mu must be held.
 func (s *Store) replayed(selection studio.ReplaySelection) (all []*studio.EventRecord) {
@@ -39,25 +32,19 @@ func (s *Store) AddReplay(
 ) (events int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	name := pair{selection.Filter.UserID, key.Key}
-	if used, ok := s.replays[name]; ok && used.at.After(key.After) {
-		if !bytes.Equal(used.fingerprint, key.Fingerprint) {
-			return 0, studio.ErrKeyReused
-		}
-		return used.events, nil
-	}
-	if used, ok := s.keys[name]; ok && used.at.After(key.After) {
-		return 0, studio.ErrKeyReused
+	userID := selection.Filter.UserID
+	if use, err := s.used(userID, key); !errors.Is(err, studio.ErrNotFound) {
+		return use.events, err
 	}
 	all := s.replayed(selection)
 	for _, e := range all {
 		e.State, e.Reason, e.Tries, e.EndedAt = studio.EventPending, "", 0, time.Time{}
 	}
 	if key.Key != "" {
-		if _, err := find(s.users, name.a); err != nil {
+		if _, err := find(s.users, userID); err != nil {
 			return 0, err
 		}
-		s.replays[name] = replay{key.Fingerprint, int64(len(all)), now}
+		s.keys[pair{userID, key.Key}] = keyUse{fingerprint: key.Fingerprint, events: int64(len(all)), at: now}
 	}
 	return int64(len(all)), nil
 }

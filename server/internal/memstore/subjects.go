@@ -17,11 +17,24 @@ type subject struct {
 	deletedAt time.Time
 }
 
-// creation is the use of an idempotency key.
-type creation struct {
+// keyUse is the use of an idempotency key for a creation or a replay.
+type keyUse struct {
 	fingerprint []byte
 	subjectID   string
+	events      int64 // that were replayed
 	at          time.Time
+}
+
+// used returns the earlier use of a key. The error is [studio.ErrNotFound] if there is none. s.mu must be held.
+func (s *Store) used(userID string, key studio.IdempotencyKey) (use keyUse, err error) {
+	use, err = find(s.keys, pair{userID, key.Key})
+	switch {
+	case err != nil || !use.at.After(key.After):
+		return keyUse{}, studio.ErrNotFound
+	case !bytes.Equal(use.fingerprint, key.Fingerprint):
+		return keyUse{}, studio.ErrKeyReused
+	}
+	return use, nil
 }
 
 // live returns a subject that is not deleted. s.mu must be held.
@@ -46,8 +59,8 @@ func (s *Store) CreateSubject(
 ) (studio.Subject, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if earlier, err := s.createdBefore(created.UserID, key); !errors.Is(err, studio.ErrNotFound) {
-		return earlier, err
+	if use, err := s.used(created.UserID, key); !errors.Is(err, studio.ErrNotFound) {
+		return s.read(s.subjects[use.subjectID]), err
 	}
 	var err error
 	if created.AvatarID != "" {
@@ -67,7 +80,7 @@ func (s *Store) CreateSubject(
 	}
 	s.write(created)
 	if key.Key != "" {
-		s.keys[pair{created.UserID, key.Key}] = creation{key.Fingerprint, created.ID, created.CreatedAt}
+		s.keys[pair{created.UserID, key.Key}] = keyUse{fingerprint: key.Fingerprint, subjectID: created.ID, at: created.CreatedAt}
 	}
 	return created, nil
 }
@@ -90,23 +103,8 @@ func (s *Store) projectWorkspace(created studio.Subject) (id string, err error) 
 func (s *Store) CreatedSubject(_ context.Context, userID string, key studio.IdempotencyKey) (studio.Subject, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.createdBefore(userID, key)
-}
-
-// createdBefore is CreatedSubject. s.mu must be held.
-func (s *Store) createdBefore(userID string, key studio.IdempotencyKey) (studio.Subject, error) {
-	name := pair{userID, key.Key}
-	if used, ok := s.replays[name]; ok && used.at.After(key.After) {
-		return studio.Subject{}, studio.ErrKeyReused
-	}
-	used, ok := s.keys[name]
-	switch {
-	case !ok || !used.at.After(key.After):
-		return studio.Subject{}, studio.ErrNotFound
-	case !bytes.Equal(used.fingerprint, key.Fingerprint):
-		return studio.Subject{}, studio.ErrKeyReused
-	}
-	return s.read(s.subjects[used.subjectID]), nil
+	use, err := s.used(userID, key)
+	return s.read(s.subjects[use.subjectID]), err
 }
 
 // write writes a subject and its new events. s.mu must be held.

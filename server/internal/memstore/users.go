@@ -75,8 +75,7 @@ func (s *Store) RemoveUser(_ context.Context, userID string, now time.Time) erro
 		}
 	}
 	s.revokeTokens(userID, now)
-	maps.DeleteFunc(s.keys, func(key pair, _ creation) bool { return key.a == userID })
-	maps.DeleteFunc(s.replays, func(key pair, _ replay) bool { return key.a == userID })
+	maps.DeleteFunc(s.keys, func(key pair, _ keyUse) bool { return key.a == userID })
 	maps.DeleteFunc(s.pauses, func(endpoint pair, _ time.Time) bool { return endpoint.a == userID })
 	maps.DeleteFunc(s.members, func(member pair, _ bool) bool { return member.b == userID })
 	maps.DeleteFunc(s.apiKeys, func(_ string, key studio.APIKey) bool { return key.UserID == userID })
