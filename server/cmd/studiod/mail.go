@@ -10,8 +10,8 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
-	"github.com/avatarstudio/avatarstudio/server/internal/deliver"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/mail"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/web/console"
 )
@@ -80,7 +80,7 @@ func (d *daemon) mailLink(email, link string, purpose studio.LinkPurpose) bool {
 
 // mailAlert sends the mail about a webhook URL, for deliver.Config. A mail that is refused is not repeated before the
 // next alert.
-func (d *daemon) mailAlert(ctx context.Context, alert deliver.Alert) error {
+func (d *daemon) mailAlert(ctx context.Context, alert store.Alert) error {
 	details := d.studio.PublicURL + console.WebhooksPath
 	message := mail.FailingWebhook(alert.Email, alert.URL, alert.FailingSince, details)
 	if !alert.DisabledAt.IsZero() {

@@ -6,18 +6,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/deliver"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
 // alertLog records alerts, which are not concurrent.
 type alertLog struct {
-	all  []deliver.Alert
+	all  []store.Alert
 	at   []time.Time
 	fail int // how many calls fail
 }
 
-func (l *alertLog) add(_ context.Context, alert deliver.Alert) error {
+func (l *alertLog) add(_ context.Context, alert store.Alert) error {
 	if l.fail > 0 {
 		l.fail--
 		return errors.New("no mail server")

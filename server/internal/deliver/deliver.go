@@ -68,10 +68,7 @@ func (d *Deliverer) deliver(lease context.Context, fence string, f *flow, next s
 	if err != nil {
 		return d.retryTime(err)
 	}
-	d.endpoints.add(watchedURL{next.UserID, next.URL}, attempt)
-	if !sent.Delivered() {
-		d.attemptFailed(next, outcome.DisableURL)
-	}
+	d.endpoints.add(userURL{next.UserID, next.URL}, attempt)
 	failure := string(sent.Failure)
 	if sent.NotPublic {
 		failure = "not public" // users see that there is no address

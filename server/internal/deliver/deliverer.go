@@ -19,7 +19,6 @@ type Deliverer struct {
 	laneConfig  lanes.Config
 	deaf        bool // it gets no notifications; set by tests
 	secretCache secretCache
-	alerts      alerter
 	faults      faultlog.Log
 
 	calls  chan func()

@@ -16,7 +16,7 @@
 //	│  ├─ fetch                 Store.Deliveries
 //	│  └─ deliver               one attempt: Service.WebhookSecrets, Sender.Send, Store.SaveAttempt
 //	├─ replay                   Store.ReplayNext, one batch of events after the other
-//	└─ alert                    Store.Endpoint and Config.Alert, for URLs that fail or are disabled
+//	└─ alert                    Store.ClaimAlert and Config.Alert, for URLs that fail or are disabled
 //
 // An origin is the scheme, host and port of a webhook URL. A flow, in the sense of fair queueing, is the
 // events of one user for one origin. The deliverer has every flow of its lanes with pending events in memory, but

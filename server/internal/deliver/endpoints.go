@@ -14,7 +14,12 @@ const (
 	// URLs.
 	endpointInterval = time.Second
 	endpointBatch    = 500
+	// maxEndpoints bounds the URLs in memory.
+	maxEndpoints = 10_000
 )
+
+// userURL is a webhook URL of a user.
+type userURL struct{ userID, url string }
 
 // endpoints collects what attempts tell about the URLs of users, and writes it. Whatever the number of attempts, it
 // writes the row of a URL at most once a second. If the process is killed, what it has collected is lost. It is safe
@@ -23,20 +28,20 @@ type endpoints struct {
 	changed chan struct{} // has a value after an attempt
 
 	mu      sync.Mutex
-	results map[watchedURL]*store.EndpointResult
+	results map[userURL]*store.EndpointResult
 }
 
 func newEndpoints() *endpoints {
-	return &endpoints{changed: make(chan struct{}, 1), results: make(map[watchedURL]*store.EndpointResult)}
+	return &endpoints{changed: make(chan struct{}, 1), results: make(map[userURL]*store.EndpointResult)}
 }
 
 // add adds an attempt. If there are too many URLs in memory, it ignores that of a new one.
-func (e *endpoints) add(url watchedURL, attempt studio.Attempt) {
+func (e *endpoints) add(url userURL, attempt studio.Attempt) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	result := e.results[url]
 	if result == nil {
-		if len(e.results) >= maxWatched {
+		if len(e.results) >= maxEndpoints {
 			return
 		}
 		result = &store.EndpointResult{UserID: url.userID, URL: url.url}

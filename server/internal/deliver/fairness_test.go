@@ -203,8 +203,8 @@ func TestDeliverer_Run_switchesOffAnEndpointThatRespondsWith410(t *testing.T) {
 				s.t.Errorf("events ended for %q, want %q", reasons, want)
 			}
 		}
-		endpoints, err := s.db.DisabledEndpoints(s.t.Context())
-		if err != nil || len(endpoints) != 1 || endpoints[0].URL != gone {
+		endpoints, err := s.db.TroubledEndpoints(s.t.Context(), 2)
+		if err != nil || len(endpoints) != 1 || endpoints[0].URL != gone || endpoints[0].DisabledAt.IsZero() {
 			s.t.Fatalf("disabled are %+v (%v)", endpoints, err)
 		}
 

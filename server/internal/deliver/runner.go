@@ -13,7 +13,7 @@ const (
 	// errorPause is the pause before work is repeated after an error of the database.
 	errorPause = time.Second
 
-	deliverWork, alertWork = "deliver", "alert" // for faultlog
+	deliverWork = "deliver" // for faultlog
 )
 
 // HoldsLease reports whether this process has a valid lease, which deliveries need. On SQLite it always has. It is

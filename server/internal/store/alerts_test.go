@@ -2,79 +2,98 @@ package store_test
 
 import (
 	"fmt"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
-// Each of many processes asks whether it may alert a user. One may, once a day and URL, and about ten URLs a day.
+// Each of many processes asks for alerts. One gets that about a URL, once a day, and a user gets about ten a day.
 func TestStore_ClaimAlert_isGivenOnceADay(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		const url = "https://hooks.example.com/?key=secret"
-		claim := func(url string, at, disabledAt time.Time) (claimed int64) {
+		at := func(hours float64) time.Time { return noon().Add(time.Duration(hours * float64(time.Hour))) }
+		add := func(url string) {
+			s := subject(url, 0)
+			s.WebhookURL = url
+			create(t, db, s)
+		}
+		claim := func(now time.Time) (alerts []store.Alert) {
 			t.Helper()
-			var count atomic.Int64
+			var mu sync.Mutex
 			concurrently(repeat(8, func(int) {
-				switch email, err := db.ClaimAlert(t.Context(), "ada", url, at, disabledAt); {
-				case err != nil:
-					t.Error(err)
-				case email != "":
-					count.Add(1)
+				if alert, err := db.ClaimAlert(t.Context(), now); err == nil {
+					mu.Lock()
+					defer mu.Unlock()
+					alerts = append(alerts, alert)
 				}
 			})...)
-			return count.Load()
+			return alerts
 		}
-		at := func(hours float64) time.Time { return noon().Add(time.Duration(hours * float64(time.Hour))) }
-		never := time.Time{}
+		add(url)
+		want := store.Alert{UserID: "ada", Email: "ada@example.com", URL: url}
 		for i, test := range []struct {
-			at, disabledAt time.Time
-			want           int64
+			at, failingSince, disabledAt, lastAt float64 // in hours; 0 for none
+			want, postpone                       bool
 		}{
-			{at(0), never, 1},
-			{at(23.9), never, 0},
-			{at(24), never, 1},
-			{at(30), at(30), 0},   // alerted within a day
-			{at(48), at(30), 1},   // not alerted since it was disabled
-			{at(72.1), at(30), 0}, // alerted since
-			{at(72.2), never, 1},
-			{at(96.3), at(72.2), 0}, // alerted when it was disabled
+			{at: 23.9, lastAt: 23},
+			{at: 25, failingSince: 1.1, lastAt: 23}, // not yet for a day
+			{at: 26, failingSince: 1, lastAt: 23, want: true},
+			{at: 49.9, failingSince: 1, lastAt: 49},
+			{at: 50, failingSince: 1, lastAt: 20}, // nothing is sent any more
+			{at: 50, failingSince: 1, lastAt: 22, want: true},
+			{at: 60, failingSince: 1, disabledAt: 60, lastAt: 60}, // alerted within a day
+			{at: 74, failingSince: 1, disabledAt: 60, lastAt: 60, want: true},
+			{at: 95.9, disabledAt: 60, lastAt: 60},  // alerted since
+			{at: 200, disabledAt: 163, lastAt: 163}, // too long ago
+			{at: 200, disabledAt: 199, lastAt: 199, want: true, postpone: true},
+			{at: 200.1, disabledAt: 199, lastAt: 199},
+			{at: 200.2, disabledAt: 199, lastAt: 199, want: true},
 		} {
-			if got := claim(url, test.at, test.disabledAt); got != test.want {
-				t.Errorf("%d. %d claims succeed, want %d", i, got, test.want)
+			micros := func(hours float64) string {
+				if hours == 0 {
+					return "NULL"
+				}
+				return fmt.Sprint(at(hours).UnixMicro())
+			}
+			db.Exec(t, `UPDATE endpoints SET failing_since = `+micros(test.failingSince)+`, disabled_at = `+micros(test.disabledAt)+`, last_at = `+micros(test.lastAt))
+			alerts := claim(at(test.at))
+			want.FailingSince, want.DisabledAt = at(test.failingSince), time.Time{}
+			if test.disabledAt > 0 {
+				want.FailingSince, want.DisabledAt = time.Time{}, at(test.disabledAt)
+			}
+			if (len(alerts) == 1) != test.want || len(alerts) > 1 || len(alerts) == 1 && alerts[0] != want {
+				t.Errorf("%d. alerts are %+v", i, alerts)
+			}
+			if test.postpone {
+				check(t, db.PostponeAlert(t.Context(), want, at(test.at-0.1))) // that of another process
+				check(t, db.PostponeAlert(t.Context(), want, at(test.at)))
 			}
 		}
-		if got := claim("https://other.example.com/", at(72.3), never); got != 1 {
-			t.Errorf("%d claims for another URL succeed", got)
-		}
-		check(t, db.ReleaseAlert(t.Context(), "ada", url, at(72.1))) // another claim
-		if got := claim(url, at(72.4), never); got != 0 {
-			t.Error("the claim of another process is released")
-		}
-		check(t, db.ReleaseAlert(t.Context(), "ada", url, at(72.2)))
-		if got := claim(url, at(72.5), never); got != 1 {
-			t.Errorf("%d claims after a release succeed", got)
-		}
-		check(t, db.Prune(t.Context(), at(72.5+48)))
-		if got := claim(url, at(72.5), never); got != 0 {
-			t.Error("an alert is pruned while it counts")
-		}
-		check(t, db.Prune(t.Context(), at(72.6+48)))
-		if got := claim(url, at(72.5), never); got != 1 {
-			t.Error("an alert is kept for more than two days")
-		}
-		alerts := int64(0)
 		for i := range 20 {
-			alerts += claim(fmt.Sprintf("https://hooks.example.com/%d", i), at(200+float64(i)/100), never)
+			add(fmt.Sprintf("https://hooks.example.com/%d", i))
+		}
+		db.Exec(t, fmt.Sprintf(`UPDATE endpoints SET failing_since = 1, disabled_at = NULL, last_at = %d`, at(400).UnixMicro()))
+		alerts := 0
+		for claimed := 1; claimed > 0; alerts += claimed {
+			claimed = len(claim(at(400)))
 		}
 		if alerts != 10 {
-			t.Errorf("%d alerts about 20 URLs on a day", alerts)
+			t.Errorf("%d alerts about 21 URLs on a day", alerts)
+		}
+		check(t, db.Prune(t.Context(), at(400+48)))
+		if kept := db.Texts(t, `SELECT url FROM alerts`); len(kept) != alerts {
+			t.Errorf("%d alerts are kept", len(kept))
+		}
+		check(t, db.Prune(t.Context(), at(400.1+48)))
+		if kept := db.Texts(t, `SELECT url FROM alerts`); len(kept) != 0 {
+			t.Errorf("%v are kept for more than two days", kept)
 		}
 		check(t, db.SetDisabled(t.Context(), "ada", at(0), at(0)))
-		if got := claim("https://third.example.com/", at(72), never); got != 0 {
-			t.Error("a disabled user is alerted")
+		if got := claim(at(400)); len(got) > 0 {
+			t.Errorf("a disabled user is alerted: %v", got)
 		}
 	})
 }

@@ -73,11 +73,8 @@ var deletedUserWrites = []struct {
 		return errorOf(db.Pause(t.Context(), store.PauseScope{UserID: "ada"}, noon()))
 	})},
 	{"ClaimAlert", studio.ErrNotFound, inDatabase(func(t *testing.T, db *store.Store) error {
-		email, err := db.ClaimAlert(t.Context(), "ada", "https://hooks.example.com/", noon(), time.Time{})
-		if err == nil && email == "" {
-			err = studio.ErrNotFound
-		}
-		return err
+		db.Exec(t, fmt.Sprintf(`UPDATE endpoints SET failing_since = 1, last_at = %d`, noon().UnixMicro()))
+		return errorOf(db.ClaimAlert(t.Context(), noon()))
 	})},
 	// The attempt was in flight.
 	{"Record", nil, inDatabase(func(t *testing.T, db *store.Store) error {

@@ -18,21 +18,6 @@ const maxEndpointEvents = 10_000
 // usedPrecision is the precision of when an endpoint was used, so that most attempts do not change an index.
 const usedPrecision = 24 * time.Hour
 
-// DisabledEndpoint is a URL that is disabled for a user. Events for it end as exhausted when they are due. They
-// can be replayed after the endpoint is enabled. A new registration of the URL does not enable it, because
-// the receiver responded with 410.
-type DisabledEndpoint struct {
-	UserID     string
-	URL        string // its query may hold a secret
-	DisabledAt time.Time
-}
-
-// DisabledEndpoints returns the endpoints of all users that are disabled, the most recent first.
-func (s *Store) DisabledEndpoints(ctx context.Context) ([]DisabledEndpoint, error) {
-	return queryRows(ctx, s.engine, func(e *DisabledEndpoint) []any { return []any{&e.UserID, &e.URL, instant{&e.DisabledAt}} },
-		`SELECT user_id, url, disabled_at FROM endpoints WHERE disabled_at IS NOT NULL ORDER BY disabled_at DESC, user_id, url`)
-}
-
 func (s *Store) PauseEndpoint(ctx context.Context, userID, url string, now time.Time) error {
 	_, err := s.Pause(ctx, PauseScope{UserID: userID, URL: url, ByUser: true}, now)
 	return err

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -188,9 +189,12 @@ var writes = []lostWrite{
 	{name: "ForgetBreaker", prepare: after(saveBreaker, func(c lostCall) error {
 		return c.ForgetBreaker(c.Context(), "https://"+c.run)
 	})},
-	{name: "ClaimAlert", counts: true, prepare: ready(claimAlert)},
-	{name: "ReleaseAlert", prepare: after(claimAlert, func(c lostCall) error {
-		return c.ReleaseAlert(c.Context(), c.run, "https://hooks.example.com/", noon())
+	{name: "ClaimAlert", again: studio.ErrNotFound, prepare: after(failForDays, claimAlert)},
+	{name: "PostponeAlert", prepare: after(func(c lostCall) error {
+		check(c, failForDays(c))
+		return claimAlert(c)
+	}, func(c lostCall) error {
+		return c.PostponeAlert(c.Context(), store.Alert{UserID: c.run, URL: "https://hooks.example.com/"}, noon())
 	})},
 	{name: "AddReplay", prepare: after(exhaust, addReplay)},
 	{name: "AddReplay with an expired key", prepare: after(func(c lostCall) error {
@@ -357,11 +361,17 @@ func saveBreaker(c lostCall) error {
 }
 
 func claimAlert(c lostCall) error {
-	email, err := c.ClaimAlert(c.Context(), c.run, "https://hooks.example.com/", noon(), time.Time{})
-	if err == nil && email != c.run && c.Shared() {
-		c.Errorf("the alert of %s is for %q", c.run, email)
+	alert, err := c.ClaimAlert(c.Context(), noon())
+	if err == nil && alert.Email != c.run {
+		c.Errorf("the alert of %s is %+v", c.run, alert)
 	}
 	return err
+}
+
+// failForDays makes the URL of the user fail, and no other one.
+func failForDays(c lostCall) error {
+	c.Exec(c, `UPDATE endpoints SET disabled_at = NULL, failing_since = NULL`, fmt.Sprintf(`UPDATE endpoints SET failing_since = 1, last_at = %d WHERE user_id = '%s'`, noon().UnixMicro(), c.run))
+	return nil
 }
 
 func exhaust(c lostCall) error {
