@@ -21,7 +21,7 @@
 //
 // # An event, from the row to the receiver: 24 names
 //
-//	server/internal/store    Flow, Store.TakeDue, Store.Deliveries, Delivery
+//	server/internal/store    Flow, Store.TakeFlows, Store.Deliveries, Delivery
 //	server/internal/deliver/lanes  Lanes, Holding
 //	server/internal/deliver  Deliverer.watch, queue, flow, Deliverer.startDue, Deliverer.startFlow, Deliverer.fetch
 //	server/internal/deliver  origins, Deliverer.deliver, decide, Deliverer.attemptDone, Deliverer.workDone

@@ -6,8 +6,8 @@
 // The calls are:
 //
 //	Deliverer.Run              starts each of these in a goroutine
-//	├─ watch                    waits for Store.Due, which signals writes of this process; calls Store.TakeDue
-//	│                           and TakeDeleted; notifies other processes with Store.NotifyDue
+//	├─ watch                    waits for Store.Signal, after writes of this process; calls Store.TakeFlows;
+//	│                           notifies other processes with Store.Notify
 //	├─ listen                   receives notifications with Store.Listen
 //	├─ lanes.Lanes              calls Hold and Drop with the lanes to deliver for. On SQLite these are all, and it
 //	│                           polls Store.ChangedElsewhere; on PostgreSQL they are those of Store.LeaseHolder.Renew

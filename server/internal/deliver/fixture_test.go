@@ -148,7 +148,7 @@ func (p *process) render(stop context.Context) {
 		}
 		select {
 		case <-stop.Done():
-		case <-db.RenderDue():
+		case <-db.Signal(store.SignalRender):
 		case <-p.renderDue:
 		}
 	}

@@ -50,43 +50,30 @@ func (d *Deliverer) localTime(at time.Time) time.Time {
 	return d.now().Add(at.Sub(d.databaseNow()))
 }
 
-// markDue schedules an immediate read of flows with newly due events. It returns the flows that other
-// processes hold.
-func (d *Deliverer) markDue(flows []store.Flow) (notHeld []store.Flow) {
+// changed schedules an immediate read of flows of which events have become due, or if subjects were deleted, a read
+// before any of the deliveries in memory is sent. It returns the flows that other processes hold.
+func (d *Deliverer) changed(kind store.SignalKind, flows ...store.Flow) (notHeld []store.Flow) {
 	now := d.now()
 	for _, key := range flows {
-		if !d.scheduleFetch(key, now) {
+		if f := d.queue.flows[key]; f != nil && kind == store.SignalDeleted {
+			f.invalidatedAt = now
+		}
+		if held := d.heldLanes[store.Lane(key.Origin)]; !held {
 			notHeld = append(notHeld, key)
+		} else if kind == store.SignalDue {
+			d.scheduleFetch(key, now)
 		}
 	}
 	return notHeld
 }
 
-// invalidate schedules a new read of the given flows before any of their deliveries in memory is sent. It
-// returns the flows that other processes hold.
-func (d *Deliverer) invalidate(flows []store.Flow) (notHeld []store.Flow) {
-	for _, key := range flows {
-		if !d.heldLanes[store.Lane(key.Origin)] {
-			notHeld = append(notHeld, key)
-		}
-		if f := d.queue.flows[key]; f != nil {
-			f.invalidatedAt = d.now()
-		}
+// scheduleFetch schedules a read of a flow at the given time or earlier, if this process holds its lane.
+func (d *Deliverer) scheduleFetch(key store.Flow, at time.Time) {
+	if lane := store.Lane(key.Origin); d.heldLanes[lane] {
+		f := d.queue.get(key, lane, d.origins.get)
+		f.fetchBy(at)
+		d.reschedule(f)
 	}
-	return notHeld
-}
-
-// scheduleFetch schedules a read of a flow at the given time or earlier. It reports whether this process holds
-// the lane of the flow.
-func (d *Deliverer) scheduleFetch(key store.Flow, at time.Time) bool {
-	lane := store.Lane(key.Origin)
-	if !d.heldLanes[lane] {
-		return false
-	}
-	f := d.queue.get(key, lane, d.origins.get)
-	f.fetchBy(at)
-	d.reschedule(f)
-	return true
 }
 
 // fetchBy schedules a read of a flow at the given time or earlier. If a read is running, another one follows.

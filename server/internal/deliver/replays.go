@@ -3,6 +3,8 @@ package deliver
 import (
 	"context"
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
 // replay works off replays until stop ends. After each batch it pauses for as long as the batch took, so that other
@@ -21,7 +23,7 @@ func (d *Deliverer) replay(stop context.Context) {
 		}
 		select {
 		case <-stop.Done():
-		case <-d.Store.ReplayDue():
+		case <-d.Store.Signal(store.SignalReplay):
 		case <-time.After(wait):
 		}
 	}

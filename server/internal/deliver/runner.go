@@ -45,15 +45,19 @@ func (d *Deliverer) Run(ctx, stop context.Context) {
 // listen handles the notifications of other processes until stop ends. It reconnects after an error.
 func (d *Deliverer) listen(stop context.Context) {
 	for stop.Err() == nil {
-		d.faults.Error(stop, "listen", d.Store.Listen(stop, store.NotificationHandler{
-			Ready: func() {
-				d.Scan()
+		ready := func() {
+			d.Scan()
+			d.OnRenderDue()
+		}
+		d.faults.Error(stop, "listen", d.Store.Listen(stop, ready, func(kind store.SignalKind, flow store.Flow) {
+			switch kind {
+			case store.SignalDue, store.SignalDeleted:
+				d.call(func() { d.changed(kind, flow) })
+			case store.SignalReleased:
+				d.lanes.Wake()
+			case store.SignalRender:
 				d.OnRenderDue()
-			},
-			Due:       func(flow store.Flow) { d.call(func() { d.markDue([]store.Flow{flow}) }) },
-			Deleted:   func(flow store.Flow) { d.call(func() { d.invalidate([]store.Flow{flow}) }) },
-			Released:  d.lanes.Wake,
-			RenderDue: d.OnRenderDue,
+			}
 		}))
 		studio.Pause(stop, errorPause)
 	}
@@ -65,23 +69,16 @@ func (d *Deliverer) watch(stop context.Context) {
 		select {
 		case <-stop.Done():
 			return
-		case <-d.Store.Due():
+		case <-d.Store.Signal(store.SignalDue):
 		}
-		d.pass(stop, d.Store.TakeDeleted(), d.invalidate, d.Store.NotifyDeleted)
-		d.pass(stop, d.Store.TakeDue(), d.markDue, d.Store.NotifyDue)
-	}
-}
-
-// pass calls apply with flows in the event loop, and notify with those that other processes hold.
-func (d *Deliverer) pass(
-	stop context.Context, flows []store.Flow, apply func([]store.Flow) (notHeld []store.Flow), notify func(context.Context, []store.Flow) error,
-) {
-	if len(flows) == 0 {
-		return
-	}
-	d.call(func() {
-		if notHeld := apply(flows); len(notHeld) > 0 {
-			d.background.Go(func() { d.faults.Error(stop, "announce", notify(stop, notHeld)) })
+		for _, kind := range []store.SignalKind{store.SignalDeleted, store.SignalDue} {
+			if flows := d.Store.TakeFlows(kind); len(flows) > 0 {
+				d.call(func() {
+					if notHeld := d.changed(kind, flows...); len(notHeld) > 0 {
+						d.background.Go(func() { d.faults.Error(stop, "announce", d.Store.Notify(stop, kind, notHeld...)) })
+					}
+				})
+			}
 		}
-	})
+	}
 }

@@ -94,7 +94,11 @@ func (p *Pool) Wake() { studio.Signal(p.wakeup) }
 // Listen wakes Run after the notifications of other processes until stop ends. It reconnects after an error.
 func (p *Pool) Listen(stop context.Context) {
 	for stop.Err() == nil {
-		p.faults.Error(stop, "listen", p.Store.Listen(stop, store.NotificationHandler{Ready: p.Wake, RenderDue: p.Wake}))
+		p.faults.Error(stop, "listen", p.Store.Listen(stop, p.Wake, func(kind store.SignalKind, _ store.Flow) {
+			if kind == store.SignalRender {
+				p.Wake()
+			}
+		}))
 		studio.Pause(stop, errorPause)
 	}
 }
@@ -117,7 +121,7 @@ func (p *Pool) Run(ctx, stop context.Context) {
 		dueHere = false
 		select {
 		case <-stop.Done():
-		case <-p.Store.RenderDue():
+		case <-p.Store.Signal(store.SignalRender):
 			dueHere = true
 		case <-p.wakeup:
 		case <-timer.C:
@@ -134,7 +138,7 @@ func (p *Pool) notifyOthers(stop context.Context) {
 			return
 		case <-p.announce:
 		}
-		p.faults.Error(stop, "announce", p.Store.NotifyRenderDue(stop))
+		p.faults.Error(stop, "announce", p.Store.Notify(stop, store.SignalRender, store.Flow{}))
 		studio.Pause(stop, announceInterval)
 	}
 }

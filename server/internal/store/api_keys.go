@@ -8,11 +8,7 @@ import (
 )
 
 func (s *Store) AddAPIKey(ctx context.Context, key studio.APIKey, limit int) error {
-	return s.write(ctx, func(tx transaction) error {
-		// The lock serializes the new keys of a user, so that they cannot exceed the limit together.
-		if err := lockUser(ctx, tx, `id = $1`, key.UserID); err != nil {
-			return err
-		}
+	return s.writeOf(ctx, key.UserID, func(tx transaction) error {
 		if key.WorkspaceID != "" {
 			if err := checkMember(ctx, tx, key.WorkspaceID, key.UserID); err != nil {
 				return err

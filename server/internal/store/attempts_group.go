@@ -60,7 +60,7 @@ func (s *Store) saveAttempts(ctx context.Context, tx transaction, group []*group
 		attempts[i], subjects[i] = &r.MadeAttempt, r.Event.SubjectID
 	}
 	lost, written, next := false, make(map[string]bool, len(group)), make(map[string]time.Time)
-	err := tx.queryLast(ctx, func(scan func(...any) error) error {
+	err := tx.last(ctx, func(scan func(...any) error) error {
 		var what, id string
 		var at time.Time
 		err := scan(&what, &id, instant{&at})

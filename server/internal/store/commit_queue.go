@@ -3,22 +3,19 @@ package store
 import (
 	"slices"
 	"sync"
-	"time"
 )
 
-// commitQueue is a queue for group commit. Changes that arrive while all slots commit form the next group.
-// A change that arrives while a slot is free is committed without a wait.
+// commitQueue is a queue for group commit. Changes that arrive while a group commits form the next one. A change that
+// arrives while none does is committed without a wait. One group at a time is cheaper than several, because more
+// changes share the cost of a statement.
 type commitQueue[T comparable] struct {
-	commit       func(group []T)
-	limit        int                       // the most changes of a group; 0 for no limit
-	sameGroup    func(first, other T) bool // whether both may be in one group; nil for any
-	slots        chan struct{}             // one for each group that is committed
-	extraSlot    chan struct{}             // one more slot, used after maxQueueWait; nil for none
-	maxQueueWait time.Duration
+	commit    func(group []T)
+	limit     int                       // the most changes of a group; 0 for no limit
+	sameGroup func(first, other T) bool // whether both may be in one group; nil for any
 
-	mu            sync.Mutex
-	waiting       []T
-	leaderStarted bool // a goroutine waits for a slot to commit the waiting changes
+	mu         sync.Mutex
+	waiting    []T
+	committing bool // a goroutine commits until no change waits
 }
 
 // add queues a change. The commit function signals its end.
@@ -26,51 +23,17 @@ func (q *commitQueue[T]) add(change T) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.waiting = append(q.waiting, change)
-	q.startLeader()
-}
-
-// startLeader makes sure that one goroutine waits for a slot. The caller holds q.mu.
-func (q *commitQueue[T]) startLeader() {
-	if q.leaderStarted || len(q.waiting) == 0 {
-		return
-	}
-	q.leaderStarted = true
-	go func() {
-		slot := q.acquireSlot()
-		defer func() { <-slot }()
-		if group := q.takeGroup(); len(group) > 0 {
-			q.commit(group)
-		}
-	}()
-}
-
-// acquireSlot waits for a slot. A receive from the returned channel frees the slot.
-func (q *commitQueue[T]) acquireSlot() chan struct{} {
-	select {
-	case q.slots <- struct{}{}:
-		return q.slots
-	default:
-	}
-	if q.extraSlot == nil {
-		q.slots <- struct{}{}
-		return q.slots
-	}
-	timer := time.NewTimer(q.maxQueueWait)
-	defer timer.Stop()
-	var extraSlot chan struct{}
-	for {
-		select {
-		case q.slots <- struct{}{}:
-			return q.slots
-		case extraSlot <- struct{}{}:
-			return extraSlot
-		case <-timer.C:
-			extraSlot = q.extraSlot
-		}
+	if !q.committing {
+		q.committing = true
+		go func() {
+			for group := q.takeGroup(); len(group) > 0; group = q.takeGroup() {
+				q.commit(group)
+			}
+		}()
 	}
 }
 
-// takeGroup removes the next group from the waiting changes. It starts the next leader if changes are left.
+// takeGroup removes the next group from the waiting changes.
 func (q *commitQueue[T]) takeGroup() []T {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -84,8 +47,7 @@ func (q *commitQueue[T]) takeGroup() []T {
 	}
 	group := slices.Clone(q.waiting[:n])
 	q.waiting = slices.Delete(q.waiting, 0, n)
-	q.leaderStarted = false
-	q.startLeader()
+	q.committing = n > 0
 	return group
 }
 

@@ -23,10 +23,10 @@ func (c *conditions) add(condition string, args ...any) {
 	c.sql = condition
 }
 
-// below adds the condition that a column is below an ID, unless the ID is "".
-func (c *conditions) below(column, id string) {
-	if id != "" {
-		c.add(column+" < ?", id)
+// filter adds a condition on a text, unless the text is "".
+func (c *conditions) filter(condition, text string) {
+	if text != "" {
+		c.add(condition, text)
 	}
 }
 

@@ -87,9 +87,9 @@ func (c *creation) repeat(ctx context.Context, tx transaction) error {
 	if err != nil {
 		return err
 	}
-	tx.mark(signalDue, Flow{c.earlier.UserID, studio.Origin(c.earlier.WebhookURL)}.key())
+	tx.mark(SignalDue, Flow{c.earlier.UserID, studio.Origin(c.earlier.WebhookURL)}.key())
 	if !c.earlier.RenderAt.IsZero() {
-		tx.mark(signalRender, "")
+		tx.mark(SignalRender, "")
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func (s *Store) DeleteSubject(
 		return err
 	})
 	if err == nil && len(flows) > 0 {
-		s.signalFlows(signalDeleted, flows) //nolint:contextcheck // the deletion is committed even if ctx has ended
+		s.signalFlows(SignalDeleted, flows) //nolint:contextcheck // the deletion is committed even if ctx has ended
 	}
 	return erased, err
 }

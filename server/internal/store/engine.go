@@ -7,10 +7,12 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
+// rowFunc is called for each row of a query, with a function that scans the row.
+type rowFunc func(scan func(dest ...any) error) error
+
 // querier runs queries with the parameters $1, $2 and so on.
 type querier interface {
-	// query calls each for every row, with a function that scans the row.
-	query(ctx context.Context, each func(scan func(dest ...any) error) error, query string, args ...any) error
+	query(ctx context.Context, each rowFunc, query string, args ...any) error
 }
 
 // transaction is a querier that also writes. Its changes are atomic.
@@ -20,16 +22,14 @@ type transaction interface {
 	exec(ctx context.Context, query string, args ...any) (rows int64, err error)
 	// execAll executes several statements in order, in one round trip.
 	execAll(ctx context.Context, all []statement) error
-	// execLast is execAll for the last statements of the transaction. On PostgreSQL it commits in the same round trip,
-	// so that a process which freezes does not keep their locks.
-	execLast(ctx context.Context, all []statement) error
-	// queryLast is query for the last statements of the transaction, as execLast is.
-	queryLast(ctx context.Context, each func(scan func(dest ...any) error) error, queries ...statement) error
+	// last runs the last statements of the transaction. On PostgreSQL it commits in the same round trip, so that a
+	// process which freezes does not keep their locks. each may be nil if no statement returns rows.
+	last(ctx context.Context, each rowFunc, all ...statement) error
 	// lockAndQuery locks names until the end of the transaction, and then runs queries, in one round trip. It returns
 	// the names that no other transaction has locked.
-	lockAndQuery(ctx context.Context, names []string, each func(scan func(dest ...any) error) error, queries ...statement) (locked []string, err error)
+	lockAndQuery(ctx context.Context, names []string, each rowFunc, queries ...statement) (locked []string, err error)
 	// mark marks a signal that follows the commit.
-	mark(kind signalKind, key string)
+	mark(kind SignalKind, key string)
 	// markRevoked marks a session or user for [Config.OnRevoke] after the commit.
 	markRevoked(id string, at time.Time)
 }
@@ -46,7 +46,7 @@ type engine interface {
 	dialect
 	// queryAll runs queries in one round trip. On PostgreSQL, what it returns survives the promotion of a synchronous
 	// standby.
-	queryAll(ctx context.Context, each func(scan func(dest ...any) error) error, queries []statement) error
+	queryAll(ctx context.Context, each rowFunc, queries []statement) error
 	// write runs change in a transaction. It retries after deadlocks and serialization failures, so change
 	// may run several times. After the commit it calls signal with the work that became due.
 	write(ctx context.Context, signal func(marks), change func(tx transaction) error) error

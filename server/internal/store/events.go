@@ -12,21 +12,11 @@ import (
 // eventConditions returns the conditions of a filter on events e.
 func eventConditions(f studio.EventFilter) conditions {
 	where := conditions{sql: "true"}
-	if f.ID != "" {
-		where.add("e.id = ?", f.ID)
-	}
-	if f.UserID != "" {
-		where.add("e.user_id = ?", f.UserID)
-	}
-	if f.SubjectID != "" {
-		where.add("e.subject_id = ?", f.SubjectID)
-	}
-	if f.Kind != "" {
-		where.add("e.kind = ?", string(f.Kind))
-	}
-	if f.WorkspaceID != "" {
-		where.add("EXISTS (SELECT 1 FROM subjects w WHERE w.id = e.subject_id AND w.workspace_id = ?)", f.WorkspaceID)
-	}
+	where.filter("e.id = ?", f.ID)
+	where.filter("e.user_id = ?", f.UserID)
+	where.filter("e.subject_id = ?", f.SubjectID)
+	where.filter("e.kind = ?", string(f.Kind))
+	where.filter("EXISTS (SELECT 1 FROM subjects w WHERE w.id = e.subject_id AND w.workspace_id = ?)", f.WorkspaceID)
 	switch f.State { // literals, because a partial index cannot match a parameter
 	case studio.NoEventState:
 	case studio.EventPending, studio.EventDelivered, studio.EventUnsent:
@@ -53,9 +43,7 @@ func (s *Store) Events(
 		// first.
 		from = "deliveries q CROSS JOIN events e"
 		where.add("e.subject_id = q.subject_id AND e.sequence >= q.sequence")
-		if filter.UserID != "" {
-			where.add("q.user_id = ?", filter.UserID)
-		}
+		where.filter("q.user_id = ?", filter.UserID)
 	}
 	direction, beyond := " DESC", "<"
 	if order == studio.OldestFirst {
@@ -78,7 +66,7 @@ func (s *Store) Events(
 // confirmedQuerier is a querier whose results survive a failover.
 type confirmedQuerier struct{ engine }
 
-func (q confirmedQuerier) query(ctx context.Context, each func(scan func(dest ...any) error) error, query string, args ...any) error {
+func (q confirmedQuerier) query(ctx context.Context, each rowFunc, query string, args ...any) error {
 	var failure error
 	err := q.queryAll(ctx, func(scan func(...any) error) error {
 		if failure == nil {
@@ -137,16 +125,9 @@ func (s *Store) NewEvents(ctx context.Context, userID string, after time.Time, l
 func (s *Store) LastEvents(ctx context.Context, userIDs ...string) (map[string]time.Time, error) {
 	var where conditions
 	users := where.elements(s.engine, userIDs)
-	last := make(map[string]time.Time, len(userIDs))
 	// Like NewEvents, it reads only what survives a failover, because streams begin there.
-	err := s.engine.queryAll(ctx, func(scan func(...any) error) error {
-		var id string
-		var at time.Time
-		err := scan(&id, instant{&at})
-		last[id] = at
-		return err
-	}, []statement{{`SELECT user_id, last_at FROM event_clocks WHERE ` + s.engine.in("user_id", users), where.args}})
-	return last, err
+	return queryMap(ctx, confirmedQuerier{s.engine}, oneInstant,
+		`SELECT user_id, last_at FROM event_clocks WHERE `+s.engine.in("user_id", users), where.args...)
 }
 
 // Event returns one event, or studio.ErrNotFound.

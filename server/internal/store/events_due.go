@@ -140,7 +140,7 @@ func requeue(ctx context.Context, tx transaction, subjects []string, now time.Ti
 	return tx.query(ctx, func(scan func(...any) error) error {
 		var flow Flow
 		err := scan(&flow.UserID, &flow.Origin)
-		tx.mark(signalDue, flow.key())
+		tx.mark(SignalDue, flow.key())
 		return err
 	}, `SELECT DISTINCT user_id, origin FROM deliveries WHERE `+tx.in("subject_id", ids), where.args...)
 }

@@ -97,7 +97,7 @@ func writeEvents(tx transaction, subjects []*studio.Subject) []statement {
 		}
 		if s.WebhookURL != "" {
 			deliveries = append(deliveries, s)
-			tx.mark(signalDue, Flow{UserID: s.UserID, Origin: studio.Origin(s.WebhookURL)}.key())
+			tx.mark(SignalDue, Flow{UserID: s.UserID, Origin: studio.Origin(s.WebhookURL)}.key())
 		}
 	}
 	return slices.Concat(insertDeliveries.with(tx, deliveries...), setClocks.with(tx, users...), insertEvents.with(tx, events...))

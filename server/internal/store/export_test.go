@@ -127,11 +127,11 @@ type interceptedEngine struct {
 	around func(run func() error) error
 }
 
-func (e interceptedEngine) query(ctx context.Context, each func(scan func(dest ...any) error) error, query string, args ...any) error {
+func (e interceptedEngine) query(ctx context.Context, each rowFunc, query string, args ...any) error {
 	return e.around(func() error { return e.engine.query(ctx, each, query, args...) })
 }
 
-func (e interceptedEngine) queryAll(ctx context.Context, each func(scan func(dest ...any) error) error, queries []statement) error {
+func (e interceptedEngine) queryAll(ctx context.Context, each rowFunc, queries []statement) error {
 	return e.around(func() error { return e.engine.queryAll(ctx, each, queries) })
 }
 
@@ -217,7 +217,7 @@ func (o observer) begin(ctx context.Context, q querier, all ...statement) error 
 	return nil
 }
 
-func (o observer) query(ctx context.Context, q querier, each func(scan func(...any) error) error, query string, args []any) error {
+func (o observer) query(ctx context.Context, q querier, each rowFunc, query string, args []any) error {
 	if err := o.begin(ctx, q, statement{query, args}); err != nil {
 		return err
 	}
@@ -235,11 +235,11 @@ type observedEngine struct {
 	observer
 }
 
-func (e observedEngine) query(ctx context.Context, each func(scan func(...any) error) error, query string, args ...any) error {
+func (e observedEngine) query(ctx context.Context, each rowFunc, query string, args ...any) error {
 	return e.observer.query(ctx, e.engine, each, query, args)
 }
 
-func (e observedEngine) queryAll(ctx context.Context, each func(scan func(dest ...any) error) error, queries []statement) error {
+func (e observedEngine) queryAll(ctx context.Context, each rowFunc, queries []statement) error {
 	return errors.Join(e.begin(ctx, e.engine, queries...), e.engine.queryAll(ctx, each, queries))
 }
 
@@ -253,7 +253,7 @@ type observedTransaction struct {
 	observer
 }
 
-func (t observedTransaction) query(ctx context.Context, each func(scan func(...any) error) error, query string, args ...any) error {
+func (t observedTransaction) query(ctx context.Context, each rowFunc, query string, args ...any) error {
 	return t.observer.query(ctx, t.transaction, each, query, args)
 }
 
@@ -275,12 +275,11 @@ func (t observedTransaction) execAll(ctx context.Context, all []statement) error
 	return nil
 }
 
-func (t observedTransaction) execLast(ctx context.Context, all []statement) error {
-	return t.execAll(ctx, all)
-}
-
-func (t observedTransaction) queryLast(ctx context.Context, each func(scan func(...any) error) error, queries ...statement) error {
-	for _, q := range queries {
+func (t observedTransaction) last(ctx context.Context, each rowFunc, all ...statement) error {
+	if each == nil {
+		return t.execAll(ctx, all)
+	}
+	for _, q := range all {
 		if err := t.query(ctx, each, q.query, q.args...); err != nil {
 			return err
 		}
@@ -288,9 +287,7 @@ func (t observedTransaction) queryLast(ctx context.Context, each func(scan func(
 	return nil
 }
 
-func (t observedTransaction) lockAndQuery(
-	ctx context.Context, names []string, each func(scan func(...any) error) error, queries ...statement,
-) ([]string, error) {
+func (t observedTransaction) lockAndQuery(ctx context.Context, names []string, each rowFunc, queries ...statement) ([]string, error) {
 	if err := t.begin(ctx, t.transaction, queries...); err != nil {
 		return nil, err
 	}

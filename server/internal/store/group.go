@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -55,21 +54,12 @@ type groupWrite[T groupChange] func(ctx context.Context, tx transaction, group [
 // errAlone is the error of a change that a group leaves to a transaction of its own.
 var errAlone = errors.New("store: the change must be made alone")
 
-const (
-	// groupWait is how long a group may take before another group starts concurrently. One group at a time is cheaper,
-	// because more changes share the cost of a statement, and concurrent transactions share the locks on the rows of a
-	// user.
-	groupWait = 100 * time.Millisecond
-	// maxGroup bounds the changes of a group.
-	maxGroup = 128
-)
+// maxGroup bounds the changes of a group.
+const maxGroup = 128
 
 // newGroupQueue returns the queue of writeGrouped for changes that write makes.
 func newGroupQueue[T groupChange](s *Store, write groupWrite[T]) *commitQueue[T] {
-	return &commitQueue[T]{
-		commit: func(group []T) { commitGroup(s, group, write) }, limit: maxGroup,
-		slots: make(chan struct{}, 1), extraSlot: make(chan struct{}, 1), maxQueueWait: groupWait,
-	}
+	return &commitQueue[T]{commit: func(group []T) { commitGroup(s, group, write) }, limit: maxGroup}
 }
 
 // writeGrouped makes a change by group commit, and alone if its group did not make it, unless the database is

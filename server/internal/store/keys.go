@@ -55,15 +55,7 @@ func (s *Store) Keys(ctx context.Context) (keys map[string][]byte, err error) {
 
 // sealedKeys returns all keys by name, encrypted as they are stored.
 func sealedKeys(ctx context.Context, q querier) (map[string][]byte, error) {
-	keys := make(map[string][]byte)
-	err := q.query(ctx, func(scan func(...any) error) error {
-		var name string
-		var key []byte
-		err := scan(&name, &key)
-		keys[name] = key
-		return err
-	}, `SELECT name, key FROM signing_keys`)
-	return keys, err
+	return queryMap(ctx, q, func(key *[]byte) any { return key }, `SELECT name, key FROM signing_keys`)
 }
 
 // SetKey stores a key with a name. It replaces the key that has the name.

@@ -175,9 +175,9 @@ func (s *Store) HandleClockSetBack(ctx context.Context) (by time.Duration, err e
 			return orZero(err)
 		}
 		_, err = tx.exec(ctx, `WITH gone AS (DELETE FROM holders RETURNING id)
-			SELECT pg_notify($1 || current_schema(), '`+string(signalReleased)+`') FROM gone LIMIT 1`, notifyChannel)
+			SELECT pg_notify($1 || current_schema(), '`+string(SignalReleased)+`') FROM gone LIMIT 1`, notifyChannel)
 		if err == nil {
-			tx.mark(signalTask, "")
+			tx.mark(SignalTask, "")
 			err = tx.execAll(ctx, shiftTasks(-by))
 		}
 		return err
@@ -191,7 +191,7 @@ func (h *LeaseHolder) Release(ctx context.Context, lanes []int) error {
 	connection, err := h.connect(ctx)
 	if err == nil {
 		_, err = connection.Exec(ctx, `WITH released AS (UPDATE lanes SET holder = NULL WHERE holder = $1 AND lane = ANY($2) RETURNING lane)
-			SELECT pg_notify($3 || current_schema(), '`+string(signalReleased)+`') FROM released LIMIT 1`, h.ID, lanes, notifyChannel)
+			SELECT pg_notify($3 || current_schema(), '`+string(SignalReleased)+`') FROM released LIMIT 1`, h.ID, lanes, notifyChannel)
 	}
 	return err
 }
@@ -202,7 +202,7 @@ func (h *LeaseHolder) ReleaseAll(ctx context.Context) error {
 	connection, err := h.connect(ctx)
 	if err == nil {
 		_, err = connection.Exec(ctx, `WITH gone AS (DELETE FROM holders WHERE id = $1 RETURNING id)
-			SELECT pg_notify($2 || current_schema(), '`+string(signalReleased)+`') FROM gone`, h.ID, notifyChannel)
+			SELECT pg_notify($2 || current_schema(), '`+string(SignalReleased)+`') FROM gone`, h.ID, notifyChannel)
 	}
 	return errors.Join(err, h.Close(ctx))
 }

@@ -110,10 +110,7 @@ func (s *Store) SeeAddress(ctx context.Context, userID, address string, now time
 	if err != nil || known {
 		return err
 	}
-	return s.write(ctx, func(tx transaction) error {
-		if err := lockUser(ctx, tx, `id = $1`, userID); err != nil {
-			return err
-		}
+	return s.writeOf(ctx, userID, func(tx transaction) error {
 		return tx.execAll(ctx, []statement{
 			{`INSERT INTO known_addresses AS k (user_id, address, seen_at) VALUES ($1, $2, $3)
 				ON CONFLICT (user_id, address) DO UPDATE SET seen_at = $3`, []any{userID, address, micros(now)}},

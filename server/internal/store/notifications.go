@@ -19,22 +19,15 @@ const (
 	heartbeatTimeout  = 2 * time.Second
 )
 
-// NotificationHandler handles the notifications of other processes. A process that delivers no events leaves
-// Due, Deleted and Released nil.
-type NotificationHandler struct {
-	Ready     func()          // called once the process listens; earlier notifications may be lost
-	Due       func(flow Flow) // events of a flow have become due
-	Deleted   func(flow Flow) // subjects with events in a flow were deleted
-	Released  func()          // a lease holder has released lanes
-	RenderDue func()          // renderings are due for which another process has no worker
-}
-
-// Listen calls handler for each notification until ctx or the connection ends. It always returns an error. The
-// handlers run one after the other in the goroutine of the caller. On SQLite there are no notifications.
+// Listen calls handle for each notification until ctx or the connection ends, but not for those of this process about
+// renderings, and ready once the process listens: earlier notifications may be lost. The flow is zero unless the kind is
+// SignalDue or SignalDeleted.
+// Listen always returns an error. The calls are made one after the other in the goroutine of the caller. On SQLite there
+// are no notifications.
 //
 // Listen also detects that the server hangs or that its connections have died silently. It then closes all connections
 // of the store, whose statements fail at once.
-func (s *Store) Listen(ctx context.Context, handler NotificationHandler) (err error) {
+func (s *Store) Listen(ctx context.Context, ready func(), handle func(kind SignalKind, flow Flow)) (err error) {
 	if !s.Shared() {
 		<-ctx.Done()
 		return ctx.Err()
@@ -51,9 +44,9 @@ func (s *Store) Listen(ctx context.Context, handler NotificationHandler) (err er
 	if _, err := connection.Exec(ctx, `LISTEN `+pgx.Identifier{channel}.Sanitize()); err != nil {
 		return err
 	}
-	handler.Ready()
+	ready()
 	for {
-		if err := s.handleNotifications(ctx, connection, handler); err != nil {
+		if err := s.handleNotifications(ctx, connection, handle); err != nil {
 			return err
 		}
 		timeoutContext, cancel := context.WithTimeoutCause(ctx, heartbeatTimeout, errTimeout)
@@ -70,7 +63,7 @@ func (s *Store) Listen(ctx context.Context, handler NotificationHandler) (err er
 }
 
 // handleNotifications handles the notifications of one heartbeatInterval.
-func (s *Store) handleNotifications(ctx context.Context, connection *pgx.Conn, handler NotificationHandler) error {
+func (s *Store) handleNotifications(ctx context.Context, connection *pgx.Conn, handle func(kind SignalKind, flow Flow)) error {
 	intervalContext, cancel := context.WithTimeout(ctx, heartbeatInterval)
 	defer cancel()
 	for {
@@ -81,47 +74,22 @@ func (s *Store) handleNotifications(ctx context.Context, connection *pgx.Conn, h
 		case err != nil:
 			return err
 		}
-		s.handle(notification.Payload, handler)
+		kind, rest, _ := strings.Cut(notification.Payload, " ")
+		if by, key, _ := strings.Cut(rest, " "); by != s.processID || SignalKind(kind) != SignalRender {
+			handle(SignalKind(kind), flowOf(key))
+		}
 	}
 }
 
-// handle handles the payload of a notification.
-func (s *Store) handle(payload string, handler NotificationHandler) {
-	kind, rest, _ := strings.Cut(payload, " ")
-	by, key, _ := strings.Cut(rest, " ")
-	own, delivers := by == s.processID, handler.Due != nil
-	switch kind := signalKind(kind); {
-	case kind == signalRender && !own:
-		handler.RenderDue()
-	case kind == signalDue && delivers:
-		handler.Due(flowOf(key))
-	case kind == signalDeleted && delivers:
-		handler.Deleted(flowOf(key))
-	case kind == signalReleased && delivers:
-		handler.Released()
-	}
-}
-
-// NotifyDue notifies the other processes that events of flows have become due. It runs after the transaction
-// that makes them due, because commits with NOTIFY wait for each other. On SQLite it does nothing.
-func (s *Store) NotifyDue(ctx context.Context, flows []Flow) error {
-	return s.notify(ctx, signalDue, keysOf(flows)...)
-}
-
-// NotifyDeleted notifies the other processes that subjects with events in flows were deleted. On SQLite it does
+// Notify notifies the other processes of flows, or of renderings that are due, with SignalRender and a zero Flow. It
+// runs after the transaction that makes them due, because commits with NOTIFY wait for each other. On SQLite it does
 // nothing.
-func (s *Store) NotifyDeleted(ctx context.Context, flows []Flow) error {
-	return s.notify(ctx, signalDeleted, keysOf(flows)...)
-}
-
-// NotifyRenderDue notifies the other processes that renderings are due for which this one has no free worker. On SQLite
-// it does nothing.
-func (s *Store) NotifyRenderDue(ctx context.Context) error {
-	return s.notify(ctx, signalRender, "")
+func (s *Store) Notify(ctx context.Context, kind SignalKind, flows ...Flow) error {
+	return s.notify(ctx, kind, keysOf(flows)...)
 }
 
 // notify sends a notification for each key.
-func (s *Store) notify(ctx context.Context, kind signalKind, keys ...string) error {
+func (s *Store) notify(ctx context.Context, kind SignalKind, keys ...string) error {
 	if !s.Shared() || len(keys) == 0 {
 		return nil
 	}

@@ -149,7 +149,7 @@ func addAct(ctx context.Context, tx transaction) error {
 
 func (s *Store) Acts(ctx context.Context, below string, limit int) ([]studio.Act, error) {
 	where := conditions{sql: "TRUE", args: []any{limit}}
-	where.below("id", below)
+	where.filter(`id < ?`, below)
 	return queryRows(ctx, s.engine, func(a *studio.Act) []any {
 		return []any{&a.ID, instant{&a.At}, &a.By, &a.Action, &a.Target}
 	}, `SELECT id, at, done_by, action, target FROM acts WHERE `+where.sql+` ORDER BY id DESC `+limitTo("$1"), where.args...)

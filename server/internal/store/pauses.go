@@ -53,7 +53,7 @@ func (s *Store) Resume(ctx context.Context, scope PauseScope) error {
 		}
 	}
 	if len(flows) > 0 {
-		s.signalFlows(signalDue, flows) //nolint:contextcheck // the pause has ended even if ctx has
+		s.signalFlows(SignalDue, flows) //nolint:contextcheck // the pause has ended even if ctx has
 	}
 	return err
 }
@@ -62,7 +62,7 @@ func (s *Store) Resume(ctx context.Context, scope PauseScope) error {
 func resume(ctx context.Context, tx transaction, scope PauseScope) error {
 	err := execFound(ctx, tx, `DELETE FROM pauses WHERE user_id = $1 AND url = $2 AND by_user = $3`, scope.UserID, scope.URL, scope.ByUser)
 	if err == nil && scope.UserID != "" && scope.URL != "" {
-		tx.mark(signalDue, Flow{scope.UserID, studio.Origin(scope.URL)}.key())
+		tx.mark(SignalDue, Flow{scope.UserID, studio.Origin(scope.URL)}.key())
 	}
 	return err
 }

@@ -134,9 +134,7 @@ func (e *postgres) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 // changed always reports false. Other processes send notifications.
 func (e *postgres) changed(context.Context) (bool, error) { return false, nil }
 
-func (e *postgres) query(
-	ctx context.Context, each func(scan func(...any) error) error, query string, args ...any,
-) (err error) {
+func (e *postgres) query(ctx context.Context, each rowFunc, query string, args ...any) (err error) {
 	defer func() { err = markUnavailable(e, err) }()
 	connection, err := e.acquire(ctx)
 	if err != nil {
@@ -154,7 +152,7 @@ func (e *postgres) query(
 }
 
 // queryAll runs queries in one batch. It returns after the commits that it has read are confirmed.
-func (e *postgres) queryAll(ctx context.Context, each func(scan func(...any) error) error, queries []statement) (err error) {
+func (e *postgres) queryAll(ctx context.Context, each rowFunc, queries []statement) (err error) {
 	if len(queries) == 0 {
 		return nil
 	}
@@ -255,7 +253,7 @@ func postgresCode(err error) string {
 }
 
 // forEachScan calls each for the rows of a query.
-func forEachScan(rows pgx.Rows, each func(scan func(...any) error) error) (pgconn.CommandTag, error) {
+func forEachScan(rows pgx.Rows, each rowFunc) (pgconn.CommandTag, error) {
 	defer rows.Close()
 	for rows.Next() {
 		if err := each(rows.Scan); err != nil {

@@ -117,7 +117,7 @@ func TestPostgres_Listen_endsStatementsIfTheServerHangs(t *testing.T) {
 	create(t, db, subject("a", 0))
 	ready, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- db.Listen(context.WithoutCancel(t.Context()), store.NotificationHandler{Ready: func() { close(ready) }})
+		ended <- db.Listen(context.WithoutCancel(t.Context()), func() { close(ready) }, func(store.SignalKind, store.Flow) {})
 	}()
 	<-ready
 	var began time.Time

@@ -156,27 +156,28 @@ func awaitLock(t *testing.T, dsn string, holder pgx.Tx) {
 	}
 }
 
-// A creation returns ErrKeyInUse while another one with the same key runs. Afterwards it returns the subject
+// A creation returns ErrKeyInUse while that of another process with the same key runs. Afterwards it returns the subject
 // that the other one created.
 func TestPostgres_CreateSubject_returnsErrKeyInUseDuringAnotherCreation(t *testing.T) {
 	t.Parallel()
 	db, dsn := newPostgres(t)
-	create := func(id string) (studio.Subject, error) {
+	create := func(db *store.Store, id string) (studio.Subject, error) {
 		key := studio.IdempotencyKey{Key: "key", Fingerprint: []byte("same"), After: noon().Add(-time.Hour)}
 		return db.CreateSubject(t.Context(), subject(id, 1), key)
 	}
+	other := studiotest.Open(t, dsn)
 	tx := begin(t, dsn, `LOCK TABLE subjects IN SHARE MODE`)
 	twin := make(chan error, 1)
 	go func() {
-		_, err := create("twin")
+		_, err := create(other, "twin")
 		twin <- err
 	}()
 	awaitLock(t, dsn, tx)
-	_, err := create("a")
+	_, err := create(db, "a")
 	wantError(t, err, studio.ErrKeyInUse)
 	check(t, tx.Rollback(t.Context()))
 	check(t, <-twin)
-	created := try(create("a"))(t)
+	created := try(create(db, "a"))(t)
 	if created.ID != "twin" {
 		t.Errorf("the key created %s, want the subject of the other creation", created.ID)
 	}
@@ -238,7 +239,7 @@ func TestPostgres_aLockedSubjectDelaysNoOther(t *testing.T) {
 		return errorOf(db.CreateSubject(t.Context(), s, studio.IdempotencyKey{}))
 	}
 	tx := begin(t, dsn, `SELECT FROM subjects WHERE id = 'locked' FOR UPDATE`)
-	const waiting = 3 // of each kind, more than there are concurrent groups
+	const waiting = 3 // of each kind, more than one group at a time
 	ended := make(chan error, 2*waiting)
 	for i := range waiting {
 		go func() { ended <- update("locked") }()

@@ -140,7 +140,7 @@ type postgresTransaction struct {
 	committed  bool
 }
 
-// commit commits, unless execLast did or the transaction is empty.
+// commit commits, unless last did or the transaction is empty.
 func (t *postgresTransaction) commit(ctx context.Context) error {
 	switch {
 	case t.committed || !t.begun:
@@ -148,9 +148,9 @@ func (t *postgresTransaction) commit(ctx context.Context) error {
 	case t.connection.Conn().PgConn().TxStatus() != txActive: // a parameter was not valid text, which no row can contain
 		return studio.ErrNotFound
 	case t.changed:
-		return t.execAndCommit(ctx, nil)
+		return t.end(ctx, nil, nil)
 	}
-	return t.execAndCommit(ctx, []statement{{query: confirmCommits}})
+	return t.end(ctx, nil, []statement{{query: confirmCommits}})
 }
 
 // rollback rolls back what was not committed. If it fails, the pool closes the connection.
@@ -192,9 +192,7 @@ func (t *postgresTransaction) affected(result pgx.Rows) (rows int64, err error) 
 	return rows, result.Err()
 }
 
-func (t *postgresTransaction) query(
-	ctx context.Context, each func(scan func(...any) error) error, query string, args ...any,
-) error {
+func (t *postgresTransaction) query(ctx context.Context, each rowFunc, query string, args ...any) error {
 	err := t.send(ctx, []statement{{query, args}}, func(_ int, rows pgx.Rows) error { return t.forEach(rows, each) })
 	if postgresCode(err) == codeTextNotValid {
 		return nil // no row can contain text that is not valid in PostgreSQL
@@ -202,26 +200,34 @@ func (t *postgresTransaction) query(
 	return err
 }
 
-// forEach calls each for the rows of a query.
-func (t *postgresTransaction) forEach(rows pgx.Rows, each func(scan func(...any) error) error) error {
+// forEach calls each for the rows of a statement. Without each, it reads none.
+func (t *postgresTransaction) forEach(rows pgx.Rows, each rowFunc) error {
+	if each == nil {
+		_, err := t.affected(rows)
+		return err
+	}
 	tag, err := forEachScan(rows, each)
 	t.changed = t.changed || !tag.Select() && tag.RowsAffected() > 0
 	return err
 }
 
-func (t *postgresTransaction) queryLast(
-	ctx context.Context, each func(scan func(...any) error) error, queries ...statement,
-) error {
-	err := t.send(ctx, append(queries, statement{query: commit}), func(_ int, rows pgx.Rows) error { return t.forEach(rows, each) })
+func (t *postgresTransaction) last(ctx context.Context, each rowFunc, all ...statement) error {
+	if len(all) == 0 {
+		return nil // commit confirms what was read
+	}
+	return t.end(ctx, each, all)
+}
+
+// end runs statements and commits.
+func (t *postgresTransaction) end(ctx context.Context, each rowFunc, all []statement) error {
+	err := t.send(ctx, append(all, statement{query: commit}), func(_ int, rows pgx.Rows) error { return t.forEach(rows, each) })
 	t.committed = err == nil
 	return err
 }
 
 // lockAndQuery takes advisory locks. The name of the schema is part of it, so that services in different schemas
 // of one database do not block each other.
-func (t *postgresTransaction) lockAndQuery(
-	ctx context.Context, names []string, each func(scan func(...any) error) error, queries ...statement,
-) (locked []string, err error) {
+func (t *postgresTransaction) lockAndQuery(ctx context.Context, names []string, each rowFunc, queries ...statement) (locked []string, err error) {
 	lock := statement{
 		`SELECT name FROM unnest((SELECT $1::text[])) name WHERE pg_try_advisory_xact_lock(hashtextextended(current_schema() || ' ' || name, 0))`,
 		[]any{names},
@@ -241,21 +247,5 @@ func (t *postgresTransaction) execAll(ctx context.Context, all []statement) erro
 	if len(all) == 0 {
 		return nil
 	}
-	return t.send(ctx, all, func(_ int, result pgx.Rows) error {
-		_, err := t.affected(result)
-		return err
-	})
-}
-
-func (t *postgresTransaction) execLast(ctx context.Context, all []statement) error {
-	if len(all) == 0 {
-		return nil
-	}
-	return t.execAndCommit(ctx, all)
-}
-
-func (t *postgresTransaction) execAndCommit(ctx context.Context, all []statement) error {
-	err := t.execAll(ctx, append(all, statement{query: commit}))
-	t.committed = err == nil
-	return err
+	return t.send(ctx, all, func(_ int, rows pgx.Rows) error { return t.forEach(rows, nil) })
 }

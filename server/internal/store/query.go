@@ -25,6 +25,19 @@ func queryRows[T any](ctx context.Context, q querier, dest func(row *T) []any, q
 	return all, err
 }
 
+// queryMap returns the rows of a query by their first column. dest returns where the other columns are stored.
+func queryMap[T any](ctx context.Context, q querier, dest func(row *T) any, query string, args ...any) (map[string]T, error) {
+	all := make(map[string]T)
+	err := q.query(ctx, func(scan func(...any) error) error {
+		var key string
+		var row T
+		err := scan(&key, dest(&row))
+		all[key] = row
+		return err
+	}, query, args...)
+	return all, err
+}
+
 // queryEach returns the rows of several queries.
 func queryEach[T any](ctx context.Context, q querier, dest func(row *T) []any, queries []statement) (all []T, err error) {
 	for _, one := range queries {
@@ -80,6 +93,8 @@ func micros(t time.Time) any {
 
 // instant is a sql.Scanner for times that micros stored.
 type instant struct{ time *time.Time }
+
+func oneInstant(at *time.Time) any { return instant{at} }
 
 func (i instant) Scan(value any) error {
 	switch value := value.(type) {

@@ -68,7 +68,7 @@ func (s *Store) claimAll(ctx context.Context, tx transaction, by string, now tim
 		}
 		return queryEach(ctx, tx, subjectDest, findSubjects.with(tx, claimed...))
 	}
-	err = tx.queryLast(ctx, func(scan func(...any) error) error {
+	err = tx.last(ctx, func(scan func(...any) error) error {
 		var subject studio.Subject
 		err := scan(subjectDest(&subject)...)
 		subject.Started = true // the statement does not see its own claims
@@ -185,9 +185,9 @@ func leaseEnd(sql dialect) string {
 func (s *Store) RenewRenderings(ctx context.Context, by string, subjectIDs []string) error {
 	return s.write(ctx, func(tx transaction) error {
 		held, where := heldRenderings(tx, by, subjectIDs)
-		return tx.execLast(ctx, []statement{{
+		return tx.last(ctx, nil, statement{
 			`UPDATE renderings SET leased_until = ` + leaseEnd(tx) + ` WHERE ` + tx.in("subject_id", held+tx.lockSubjects(false)), where.args,
-		}})
+		})
 	})
 }
 

@@ -151,7 +151,7 @@ func (s *Store) AddReplay(
 				return err
 			}
 		}
-		tx.mark(signalReplay, "")
+		tx.mark(SignalReplay, "")
 		return tx.execAll(ctx, insertReplays.with(tx, newReplay{&r, id, string(text), events, now}))
 	})
 	return events, err

@@ -37,20 +37,20 @@ func TestStore_Replay_keepsTheOrderOfEvents(t *testing.T) {
 		finish(t, db, "a", store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule})
 		finish(t, db, "a", store.Outcome{State: studio.EventDelivered})
 		finish(t, db, "a", store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonRefused})
-		<-db.Due()
-		db.TakeDue()
+		<-db.Signal(store.SignalDue)
+		db.TakeFlows(store.SignalDue)
 		hour := noon().Add(time.Hour)
 		if replayed := replay(t, db, exhausted(studio.EventFilter{}), hour); replayed != 2 {
 			t.Errorf("%d events are replayed, want the 2 that were exhausted", replayed)
 		}
-		for name, signal := range map[string]<-chan struct{}{"replayed event": db.Due(), "replay": db.ReplayDue()} {
+		for name, signal := range map[string]<-chan struct{}{"replayed event": db.Signal(store.SignalDue), "replay": db.Signal(store.SignalReplay)} {
 			select {
 			case <-signal:
 			default:
 				t.Errorf("a %s is not signaled", name)
 			}
 		}
-		if flows := db.TakeDue(); !slices.Equal(flows, []store.Flow{{UserID: "ada", Origin: "https://hooks.example.com"}}) {
+		if flows := db.TakeFlows(store.SignalDue); !slices.Equal(flows, []store.Flow{{UserID: "ada", Origin: "https://hooks.example.com"}}) {
 			t.Errorf("due flows are %v", flows)
 		}
 		for _, want := range []string{"a-1", "a-3", "a-4"} {

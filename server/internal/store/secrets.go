@@ -30,10 +30,7 @@ func (s *Store) webhookSecrets(ctx context.Context, q querier, userID string, no
 func (s *Store) AddWebhookSecret(
 	ctx context.Context, userID, secret string, now, oldEnd time.Time, limit int,
 ) error {
-	return s.write(ctx, func(tx transaction) error {
-		if err := lockUser(ctx, tx, `id = $1`, userID); err != nil {
-			return err
-		}
+	return s.writeOf(ctx, userID, func(tx transaction) error {
 		secrets, err := s.webhookSecrets(ctx, tx, userID, now)
 		if err != nil {
 			return err

@@ -82,7 +82,7 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 		}
 	}
 	e := &sqlite{path: path, lock: lock, files: make(map[string]fs.FileInfo), lost: make(chan struct{})}
-	e.writes = e.newCommitQueue()
+	e.writes = &commitQueue[*member]{commit: e.commit}
 	defer func() {
 		if err != nil {
 			err = errors.Join(markUnavailable(e, err), e.close())
@@ -351,9 +351,7 @@ func sqliteCode(err error) int {
 // sqliteQuerier runs queries on the readers.
 type sqliteQuerier struct{ readers *statements }
 
-func (q sqliteQuerier) query(
-	ctx context.Context, each func(scan func(...any) error) error, query string, args ...any,
-) (err error) {
+func (q sqliteQuerier) query(ctx context.Context, each rowFunc, query string, args ...any) (err error) {
 	defer func() { err = markUnavailable(q, err) }()
 	statement, err := q.readers.get(ctx, query) //nolint:sqlclosecheck // the statement stays prepared
 	if err != nil {
@@ -367,7 +365,7 @@ func (q sqliteQuerier) query(
 }
 
 // queryAll runs queries one after the other.
-func (q sqliteQuerier) queryAll(ctx context.Context, each func(scan func(...any) error) error, queries []statement) error {
+func (q sqliteQuerier) queryAll(ctx context.Context, each rowFunc, queries []statement) error {
 	for _, one := range queries {
 		if err := q.query(ctx, each, one.query, one.args...); err != nil {
 			return err
@@ -385,7 +383,7 @@ func affected(result sql.Result, err error) (int64, error) {
 }
 
 // eachRow calls each for every row and closes rows.
-func eachRow(rows *sql.Rows, each func(scan func(...any) error) error) error {
+func eachRow(rows *sql.Rows, each rowFunc) error {
 	defer func() { _ = rows.Close() }() // errors are those of rows.Err
 	for rows.Next() {
 		if err := each(rows.Scan); err != nil {

@@ -21,12 +21,6 @@ type member struct {
 	tx     *sqliteTransaction
 }
 
-// newCommitQueue returns the group commit of SQLite. Most of the cost of a commit is the disk sync, which the
-// callers share. The number of concurrent callers bounds the size of a group.
-func (e *sqlite) newCommitQueue() *commitQueue[*member] {
-	return &commitQueue[*member]{commit: e.commit, slots: make(chan struct{}, 1)}
-}
-
 func (e *sqlite) write(ctx context.Context, signal func(marks), change func(transaction) error) error {
 	m := &member{groupMember: newGroupMember(), change: change, ctx: ctx}
 	e.writes.add(m)
@@ -38,7 +32,8 @@ func (e *sqlite) write(ctx context.Context, signal func(marks), change func(tran
 	return m.err
 }
 
-// commit runs the changes of all members in one transaction and wakes their callers.
+// commit runs the changes of all members in one transaction and wakes their callers. Most of the cost of a commit is the
+// disk sync, which they share. The number of concurrent callers bounds the size of a group.
 func (e *sqlite) commit(members []*member) {
 	ctx := context.WithoutCancel(members[0].ctx) // so that no member cancels the others
 	err := e.commitMembers(ctx, members)
@@ -163,13 +158,7 @@ func (t *sqliteTransaction) execAll(ctx context.Context, all []statement) error 
 	return nil
 }
 
-func (t *sqliteTransaction) execLast(ctx context.Context, all []statement) error {
-	return t.execAll(ctx, all)
-}
-
-func (t *sqliteTransaction) query(
-	ctx context.Context, each func(scan func(...any) error) error, query string, args ...any,
-) (err error) {
+func (t *sqliteTransaction) query(ctx context.Context, each rowFunc, query string, args ...any) (err error) {
 	ctx = context.WithoutCancel(ctx)
 	t.changed = t.changed || !strings.HasPrefix(query, "SELECT")
 	var rows *sql.Rows
@@ -184,10 +173,11 @@ func (t *sqliteTransaction) query(
 	return eachRow(rows, each)
 }
 
-func (t *sqliteTransaction) queryLast(
-	ctx context.Context, each func(scan func(...any) error) error, queries ...statement,
-) error {
-	for _, q := range queries {
+func (t *sqliteTransaction) last(ctx context.Context, each rowFunc, all ...statement) error {
+	if each == nil {
+		return t.execAll(ctx, all)
+	}
+	for _, q := range all {
 		if err := t.query(ctx, each, q.query, q.args...); err != nil {
 			return err
 		}
@@ -195,8 +185,6 @@ func (t *sqliteTransaction) queryLast(
 	return nil
 }
 
-func (t *sqliteTransaction) lockAndQuery(
-	ctx context.Context, names []string, each func(scan func(...any) error) error, queries ...statement,
-) ([]string, error) {
-	return names, t.queryLast(ctx, each, queries...)
+func (t *sqliteTransaction) lockAndQuery(ctx context.Context, names []string, each rowFunc, queries ...statement) ([]string, error) {
+	return names, t.last(ctx, each, queries...)
 }

@@ -109,7 +109,7 @@ func (s *Store) CheckWritable(ctx context.Context) error {
 	}
 	return s.write(ctx, func(tx transaction) error {
 		var refused error
-		err := tx.queryLast(ctx, func(scan func(...any) error) error {
+		err := tx.last(ctx, func(scan func(...any) error) error {
 			var name string
 			err := scan(&name)
 			refused = unavailableError{errors.New("the table " + name + " lacks a permission")}

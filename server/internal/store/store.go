@@ -6,7 +6,7 @@
 //
 // The tables renderings and deliveries are queues of subjects: of those that are to be rendered, and of those that have
 // pending events, each with its first one. Their rows are narrow, because they are written and deleted for each
-// subject. due_at is when the work is due, and [Store.Due] signals that work has become due.
+// subject. due_at is when the work is due, and [Store.Signal] signals that work has become due.
 //
 // An origin is the scheme, host and port of a webhook URL. A flow is the events of one user for one origin. On
 // PostgreSQL, a lease holder is a process that holds lanes, which are shards of the origins, and its ID is a
@@ -120,7 +120,7 @@ var ErrLost = errors.New("the database file was deleted or replaced")
 type Config struct {
 	// Daemon locks an SQLite database against other daemons. Commands leave Daemon false and use the
 	// database at the same time as a daemon. On PostgreSQL, a store without Daemon notifies the daemons of
-	// due events after each commit. A store with Daemon leaves that to the caller of [Store.TakeDue].
+	// due events after each commit. A store with Daemon leaves that to the caller of [Store.TakeFlows].
 	Daemon bool
 	// MustExist makes Open fail if there is no database yet, or one without tables.
 	MustExist bool

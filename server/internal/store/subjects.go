@@ -55,15 +55,9 @@ func (s *Store) Subjects(
 ) (subjects []studio.Subject, more bool, err error) {
 	var where conditions
 	where.add(`s.user_id = ? AND s.kind = ? AND s.deleted_at IS NULL`, filter.UserID, string(filter.Kind))
-	if filter.Status != "" {
-		where.add(`s.status = ?`, string(filter.Status))
-	}
-	if filter.AvatarID != "" {
-		where.add(`s.avatar_id = ?`, filter.AvatarID)
-	}
-	if filter.WorkspaceID != "" {
-		where.add(`s.workspace_id = ?`, filter.WorkspaceID)
-	}
+	where.filter(`s.status = ?`, string(filter.Status))
+	where.filter(`s.avatar_id = ?`, filter.AvatarID)
+	where.filter(`s.workspace_id = ?`, filter.WorkspaceID)
 	if after.ID != "" {
 		where.add(`(s.created_at, s.id) < (?, ?)`, micros(after.CreatedAt), after.ID)
 	}

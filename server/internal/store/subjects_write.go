@@ -92,11 +92,11 @@ func (s *Store) writeCreations(ctx context.Context, tx transaction, group []*cre
 	for i, c := range group {
 		subjects[i] = &c.subject
 		if !c.subject.RenderAt.IsZero() {
-			tx.mark(signalRender, "")
+			tx.mark(SignalRender, "")
 			rendered = append(rendered, &c.subject)
 		}
 	}
-	return tx.execLast(ctx, slices.Concat(insert, addEndpoints(tx, group), insertUses.with(tx, uploadUses(group)...), insertRenderings.with(tx, rendered...), writeEvents(tx, subjects)))
+	return tx.last(ctx, nil, slices.Concat(insert, addEndpoints(tx, group), insertUses.with(tx, uploadUses(group)...), insertRenderings.with(tx, rendered...), writeEvents(tx, subjects))...)
 }
 
 // insertCreations inserts subjects, or returns the statements for that. It returns those that are inserted: the error

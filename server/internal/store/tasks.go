@@ -74,7 +74,7 @@ func (s *Store) NextBatch(ctx context.Context, id string, now time.Time) (erased
 		return tx.execAll(ctx, []statement{last})
 	})
 	if err == nil && len(flows) > 0 {
-		s.signalFlows(signalDeleted, flows) //nolint:contextcheck // the deletion is committed even if ctx has ended
+		s.signalFlows(SignalDeleted, flows) //nolint:contextcheck // the deletion is committed even if ctx has ended
 	}
 	if err == nil && erased.More && !s.Shared() { // a daemon, or a command beside it, would hardly get the lock in between
 		studio.Pause(ctx, min(time.Since(began), lockPause))
@@ -86,7 +86,7 @@ func (s *Store) NextBatch(ctx context.Context, id string, now time.Time) (erased
 // if the clock was set back. It adds tasks, which [Store.NextBatch] works off.
 func (s *Store) ShiftDue(ctx context.Context, by time.Duration) error {
 	err := s.execAll(ctx, shiftTasks(by))
-	s.signals.send(signalTask)
+	s.signals.send(SignalTask)
 	return err
 }
 
@@ -115,14 +115,14 @@ func (t *task) shiftDue(ctx context.Context, tx transaction) (more bool, err err
 	update := `UPDATE ` + t.kind + ` SET ` + column + ` = ` + column + ` + ` + where.parameter(t.shift.Microseconds()) +
 		` WHERE ` + tx.in(key, where.elements(tx, ids))
 	if t.kind == shiftReplays {
-		tx.mark(signalReplay, "")
+		tx.mark(SignalReplay, "")
 		_, err = tx.exec(ctx, update, where.args...)
 		return len(ids) == batchRows, err
 	}
 	err = tx.query(ctx, func(scan func(...any) error) error {
 		var flow Flow
 		err := scan(&flow.UserID, &flow.Origin)
-		tx.mark(signalDue, flow.key())
+		tx.mark(SignalDue, flow.key())
 		return err
 	}, update+` RETURNING user_id, origin`, where.args...)
 	return len(ids) == batchRows, err

@@ -114,12 +114,7 @@ func endSession(ctx context.Context, tx transaction, family string, now time.Tim
 }
 
 func (s *Store) RevokeTokens(ctx context.Context, userID string, now time.Time) error {
-	return s.write(ctx, func(tx transaction) error {
-		if err := lockUser(ctx, tx, `id = $1`, userID); err != nil {
-			return err
-		}
-		return revokeTokens(ctx, tx, userID, now)
-	})
+	return s.writeOf(ctx, userID, func(tx transaction) error { return revokeTokens(ctx, tx, userID, now) })
 }
 
 func revokeTokens(ctx context.Context, tx transaction, userID string, now time.Time) error {
@@ -138,13 +133,5 @@ func revoke(ctx context.Context, tx transaction, id string, now time.Time, chang
 // Revocations returns when the access tokens of sessions and users were revoked, by their ids, if that was later than
 // after.
 func (s *Store) Revocations(ctx context.Context, after time.Time) (map[string]time.Time, error) {
-	revoked := make(map[string]time.Time)
-	err := s.engine.query(ctx, func(scan func(...any) error) error {
-		var id string
-		var at time.Time
-		err := scan(&id, instant{&at})
-		revoked[id] = at
-		return err
-	}, `SELECT id, revoked_at FROM revocations WHERE revoked_at > $1`, micros(after))
-	return revoked, err
+	return queryMap(ctx, s.engine, oneInstant, `SELECT id, revoked_at FROM revocations WHERE revoked_at > $1`, micros(after))
 }

@@ -66,10 +66,10 @@ func changeSubjects(ctx context.Context, tx transaction, group []*update, alone 
 			rendered = append(rendered, &u.subject)
 		default:
 			delayed = append(delayed, &u.subject)
-			tx.mark(signalRender, "")
+			tx.mark(SignalRender, "")
 		}
 		changed = append(changed, &u.subject)
 	}
-	return tx.execLast(ctx, slices.Concat(updateSubjects.with(tx, changed...),
-		delayRenderings.with(tx, delayed...), deleteRenderings.with(tx, rendered...), writeEvents(tx, changed)))
+	return tx.last(ctx, nil, slices.Concat(updateSubjects.with(tx, changed...),
+		delayRenderings.with(tx, delayed...), deleteRenderings.with(tx, rendered...), writeEvents(tx, changed))...)
 }

@@ -8,11 +8,7 @@ import (
 )
 
 func (s *Store) AddUpload(ctx context.Context, u studio.Upload, limit int64) error {
-	return s.write(ctx, func(tx transaction) error {
-		// The lock serializes the uploads of a user, so that they cannot exceed the limit together.
-		if err := lockUser(ctx, tx, `id = $1`, u.UserID); err != nil {
-			return err
-		}
+	return s.writeOf(ctx, u.UserID, func(tx transaction) error {
 		bytes, err := uploadedBytes(ctx, tx, u.UserID, u.CreatedAt)
 		if err != nil {
 			return err

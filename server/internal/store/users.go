@@ -60,13 +60,9 @@ type UserFilter struct {
 // operator chose an ID. It starts below the ID below, or at the highest if below is "".
 func (s *Store) Users(ctx context.Context, filter UserFilter, below string, limit int) ([]Account, error) {
 	where := conditions{sql: `u.deleted_at IS NULL`, args: []any{limit, MaxInProgress}}
-	if filter.Email != "" {
-		where.add(`u.email = ?`, filter.Email)
-	}
-	if filter.WorkspaceID != "" {
-		where.add(`u.id IN (SELECT user_id FROM members WHERE workspace_id = ?)`, filter.WorkspaceID)
-	}
-	where.below("u.id", below)
+	where.filter(`u.email = ?`, filter.Email)
+	where.filter(`u.id IN (SELECT user_id FROM members WHERE workspace_id = ?)`, filter.WorkspaceID)
+	where.filter(`u.id < ?`, below)
 	return queryRows(ctx, s.engine, func(a *Account) []any {
 		return []any{&a.ID, &a.Email, instant{&a.CreatedAt}, &a.Role, instant{&a.DisabledAt}, &a.InProgress}
 	}, `SELECT u.id, u.email, u.created_at, u.role, u.disabled_at,
@@ -80,6 +76,17 @@ func (s *Store) Users(ctx context.Context, filter UserFilter, below string, limi
 func lockUser(ctx context.Context, tx transaction, condition string, args ...any) error {
 	var id string
 	return queryRow(ctx, tx, []any{&id}, `SELECT id FROM users WHERE deleted_at IS NULL AND `+condition+tx.forUpdate(), args...)
+}
+
+// writeOf is write for changes of rows of a user, who is locked as by lockUser. So no two transactions exceed a limit of
+// the user together.
+func (s *Store) writeOf(ctx context.Context, userID string, change func(tx transaction) error) error {
+	return s.write(ctx, func(tx transaction) error {
+		if err := lockUser(ctx, tx, `id = $1`, userID); err != nil {
+			return err
+		}
+		return change(tx)
+	})
 }
 
 // liveUser returns the SQL expression for the ID of a user, or NULL if the user is deleted. The user is not deleted

@@ -18,12 +18,7 @@ func insertWorkspace(workspace studio.Workspace) statement {
 }
 
 func (s *Store) AddMember(ctx context.Context, workspaceID, userID string) error {
-	return s.write(ctx, func(tx transaction) error {
-		if err := lockUser(ctx, tx, `id = $1`, userID); err != nil {
-			return err
-		}
-		return tx.execAll(ctx, []statement{insertMember(workspaceID, userID)})
-	})
+	return s.writeOf(ctx, userID, func(tx transaction) error { return tx.execAll(ctx, []statement{insertMember(workspaceID, userID)}) })
 }
 
 func insertMember(workspaceID, userID string) statement {
@@ -44,7 +39,7 @@ type Membership struct {
 // or at the highest if below is "".
 func (s *Store) AllWorkspaces(ctx context.Context, below string, limit int) ([]Membership, error) {
 	where := conditions{sql: "TRUE", args: []any{limit}}
-	where.below("w.id", below)
+	where.filter(`w.id < ?`, below)
 	return queryRows(ctx, s.engine, func(m *Membership) []any {
 		return []any{&m.ID, &m.Name, instant{&m.CreatedAt}, &m.Members}
 	}, `SELECT w.id, w.name, w.created_at, (SELECT COUNT(*) FROM members m WHERE m.workspace_id = w.id)

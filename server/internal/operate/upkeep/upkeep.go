@@ -65,7 +65,7 @@ func (cfg Config) finishTasks(stop context.Context, faults *faultlog.Log) {
 		faults.Error(stop, "task", cfg.Studio.FinishTasks(stop))
 		select {
 		case <-stop.Done():
-		case <-cfg.Store.TaskDue():
+		case <-cfg.Store.Signal(store.SignalTask):
 		case <-time.After(taskInterval):
 		}
 	}
