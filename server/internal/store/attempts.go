@@ -58,7 +58,7 @@ func (r MadeAttempt) dueAt() time.Time {
 // event does not exist, it returns [studio.ErrNotFound].
 func (s *Store) SaveAttempt(ctx context.Context, holder string, one MadeAttempt) (next time.Time, err error) {
 	for range saveTries {
-		r := &groupAttempt{groupMember: newGroupMember(), MadeAttempt: one, holder: holder}
+		r := &groupAttempt{MadeAttempt: one, holder: holder}
 		if err := writeGrouped(ctx, s, s.saving, s.saveAttempts, r); err != nil || r.written {
 			return r.next, err
 		}

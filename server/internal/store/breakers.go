@@ -31,7 +31,7 @@ func (s *Store) Breakers(ctx context.Context) ([]Breaker, error) { return s.brea
 // OpenBreakers returns up to limit breakers that are open now, ordered by origin. It starts after the origin
 // after, or at the first if after is "".
 func (s *Store) OpenBreakers(ctx context.Context, after string, limit int) ([]Breaker, error) {
-	return s.breakers(ctx, ` WHERE until > `+s.engine.now()+` AND origin > $1 ORDER BY origin `+limitTo("$2"), after, limit)
+	return s.breakers(ctx, ` WHERE until > `+now(s.engine)+` AND origin > $1 ORDER BY origin `+limitTo("$2"), after, limit)
 }
 
 func (s *Store) breakers(ctx context.Context, which string, args ...any) ([]Breaker, error) {

@@ -35,6 +35,10 @@ type dialect interface {
 	forRows(sqlite, postgres string, rows [][]any) []statement
 }
 
+// now returns the SQL expression for the time at which the database begins a query, so that the planner can use an
+// index.
+func now(sql dialect) string { return `(SELECT ` + sql.clock() + `)` }
+
 type sqliteDialect struct{}
 
 func (sqliteDialect) forUpdate() string { return "" } // SQLite has one writer at a time

@@ -58,8 +58,6 @@ type engine interface {
 	missingReference(err error) bool
 	// busy reports whether the database is unavailable for now, so that a retry may succeed.
 	busy(err error) bool
-	// now is transaction.clock with a constant value during a query, so that the planner can use an index.
-	now() string
 	close() error
 }
 

@@ -5,17 +5,15 @@ import (
 	"database/sql"
 	"errors"
 
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 // groupMember is a change that waits for the commit of its group.
 type groupMember struct {
-	span     trace.Span
-	err      error // the change is not made
+	ctx      context.Context //nolint:containedctx // of the caller
+	err      error           // the change is not made
 	panicked any
-	done     chan struct{} // closed when the other fields are set
+	done     chan struct{} // closed when err and panicked are set
 }
 
 // groupChange is a pointer to a struct that embeds groupMember.
@@ -23,8 +21,6 @@ type groupChange interface {
 	comparable
 	member() *groupMember
 }
-
-func newGroupMember() groupMember { return groupMember{done: make(chan struct{})} }
 
 func (m *groupMember) member() *groupMember { return m }
 
@@ -87,13 +83,14 @@ func writeGrouped[T groupChange](ctx context.Context, s *Store, queue *commitQue
 // acquireTimeout, or before ctx ends.
 func waitForGroup[T groupChange](ctx context.Context, s *Store, queue *commitQueue[T], change T) error {
 	m := change.member()
-	ctx, m.span = s.startSpan(ctx, "group commit")
-	defer m.span.End()
+	ctx, span := s.startSpan(ctx, "group commit")
+	defer span.End()
 	ctx, cancel := context.WithTimeoutCause(ctx, acquireTimeout, errNoConnection)
 	defer cancel()
 	if ctx.Err() != nil {
 		return s.domainError(context.Cause(ctx))
 	}
+	m.ctx, m.done = ctx, make(chan struct{})
 	queue.add(change)
 	select {
 	case <-m.done:
@@ -110,7 +107,7 @@ func waitForGroup[T groupChange](ctx context.Context, s *Store, queue *commitQue
 // commitGroup makes the changes of a group in one transaction. It ignores the contexts of the members, so that none
 // cancels the others.
 func commitGroup[T groupChange](s *Store, group []T, write groupWrite[T]) {
-	ctx := groupContext(group[0].member().span)
+	ctx := context.WithoutCancel(group[0].member().ctx)
 	err := s.write(ctx, func(tx transaction) error {
 		for _, change := range group {
 			change.member().err = nil

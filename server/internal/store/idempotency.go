@@ -32,7 +32,7 @@ func (u keyUse) valid() bool { return u.id != "" && !u.expired }
 // newKeyed returns a write. Its hash identifies the key of the user. A column of its own lets the planner of PostgreSQL
 // find rows by nothing else.
 func newKeyed(userID string, key studio.IdempotencyKey) keyed {
-	k := keyed{groupMember: newGroupMember(), userID: userID, key: key}
+	k := keyed{userID: userID, key: key}
 	if key.Key != "" {
 		hash := sha256.Sum256([]byte(userID + " " + key.Key))
 		k.keyHash = hash[:]

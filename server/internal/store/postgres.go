@@ -198,8 +198,6 @@ const (
 
 func (e *postgres) duplicateKey(err error) bool { return postgresCode(err) == codeDuplicate }
 
-func (e *postgres) now() string { return `(extract(epoch FROM now()) * 1000000)::bigint` }
-
 func (e *postgres) missingReference(err error) bool { return postgresCode(err) == codeMissing }
 
 // busy reports whether the server is unavailable for now, so that a retry may succeed. It is if the server refuses a

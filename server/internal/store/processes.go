@@ -24,7 +24,7 @@ type Daemon struct {
 
 // SeeDaemon stores that a daemon runs. Its Seen and Renderings are not used.
 func (s *Store) SeeDaemon(ctx context.Context, d Daemon) error {
-	return s.exec(ctx, `INSERT INTO daemons (id, host, version, started_at, seen_at) VALUES ($1, $2, $3, $4, `+s.engine.now()+`)
+	return s.exec(ctx, `INSERT INTO daemons (id, host, version, started_at, seen_at) VALUES ($1, $2, $3, $4, `+now(s.engine)+`)
 		ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`, d.ID, d.Host, d.Version, micros(d.Started))
 }
 
@@ -35,7 +35,7 @@ func (s *Store) RemoveDaemon(ctx context.Context, id string) error {
 
 // Daemons returns the daemons, the newest first. One that was killed is among them for a day.
 func (s *Store) Daemons(ctx context.Context) ([]Daemon, error) {
-	now := s.engine.now()
+	now := now(s.engine)
 	return queryRows(ctx, s.engine, func(d *Daemon) []any {
 		return []any{&d.ID, &d.Host, &d.Version, instant{&d.Started}, interval{&d.Seen}, &d.Renderings}
 	}, `SELECT id, host, version, started_at, `+now+` - seen_at, COALESCE(running.n, 0) FROM daemons

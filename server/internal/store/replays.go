@@ -117,7 +117,7 @@ func (s *Store) AddReplay(
 	}
 	r := newKeyed(selection.Filter.UserID, key)
 	err = s.write(ctx, func(tx transaction) error {
-		r.groupMember, events = newGroupMember(), count
+		events = count
 		if err := lockKeys(ctx, tx, []*keyed{&r}); err != nil {
 			return err
 		}

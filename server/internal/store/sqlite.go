@@ -322,8 +322,6 @@ func (e *sqlite) duplicateKey(err error) bool {
 	return code == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY || code == sqlite3.SQLITE_CONSTRAINT_UNIQUE
 }
 
-func (e *sqlite) now() string { return sqliteDialect{}.clock() }
-
 func (e *sqlite) missingReference(err error) bool {
 	return sqliteCode(err) == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY
 }

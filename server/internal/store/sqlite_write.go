@@ -17,12 +17,11 @@ type member struct {
 	groupMember
 
 	change func(tx transaction) error
-	ctx    context.Context //nolint:containedctx // the context of the caller
 	tx     *sqliteTransaction
 }
 
 func (e *sqlite) write(ctx context.Context, signal func(marks), change func(transaction) error) error {
-	m := &member{groupMember: newGroupMember(), change: change, ctx: ctx}
+	m := &member{groupMember: groupMember{ctx: ctx, done: make(chan struct{})}, change: change}
 	e.writes.add(m)
 	<-m.done
 	m.repanic()

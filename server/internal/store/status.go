@@ -35,7 +35,7 @@ type Waiting struct {
 // Status returns the work that is due by the clock of the database.
 func (s *Store) Status(ctx context.Context) (status Status, err error) {
 	var render, deliver int64
-	now := s.engine.now()
+	now := now(s.engine)
 	// The plus sign makes the planner use the index of running renderings, and not that of waiting ones.
 	err = queryRow(ctx, s.engine, []any{&status.Delivery.Count, &deliver, &status.Rendering.Count, &render, &status.OpenBreakers, instant{&status.PausedSince}}, `
 		SELECT due.n, COALESCE(`+now+` - due.oldest, 0), r.n - u.n, COALESCE(`+now+` - (SELECT due_at FROM renderings

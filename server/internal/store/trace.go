@@ -4,8 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"slices"
-	"strings"
+	"regexp"
 
 	"github.com/XSAM/otelsql"
 	"github.com/exaring/otelpgx"
@@ -26,15 +25,6 @@ func (s *Store) startSpan(ctx context.Context, name string) (context.Context, tr
 	return s.tracer.Start(ctx, name, trace.WithAttributes(attribute.String("db.system.name", "postgresql")))
 }
 
-// groupContext returns the context of a group commit, with the span of its first member. The group is not
-// cancelled with any member.
-func groupContext(first trace.Span) context.Context {
-	if !first.IsRecording() {
-		return context.Background()
-	}
-	return trace.ContextWithSpan(context.Background(), first)
-}
-
 // newPostgresTracer returns a tracer of statements. It ignores statements whose context has no sampled span.
 func newPostgresTracer(traces trace.TracerProvider) pgx.QueryTracer {
 	return otelpgx.NewTracer(otelpgx.WithTracerProvider(traces), otelpgx.WithDisableConnectionDetailsInAttributes(),
@@ -43,23 +33,20 @@ func newPostgresTracer(traces trace.TracerProvider) pgx.QueryTracer {
 
 // spanName returns what a statement does after its WITH, and the table that it writes, such as INSERT events.
 func spanName(statement string) string {
-	words, depth := strings.Fields(statement), 0
-	for i, word := range words {
-		switch {
-		case depth > 0:
-		case word == "SELECT":
-			return word
-		case word == "INSERT", word == "UPDATE", word == "DELETE":
-			for _, table := range words[i+1:] {
-				if !slices.Contains([]string{"OR", "FAIL", "INTO", "FROM"}, table) {
-					return word + " " + table
-				}
-			}
-		}
-		depth += strings.Count(word, "(") - strings.Count(word, ")")
+	if found := written.FindStringSubmatch(statement); found != nil {
+		return found[1] + " " + found[2]
 	}
-	return strings.Join(words[:min(1, len(words))], "")
+	if first := word.FindString(statement); first != "WITH" {
+		return first
+	}
+	return "SELECT"
 }
+
+// written matches the beginning of a statement that writes, after its WITH.
+var (
+	written = regexp.MustCompile(`(?:^\s*|\)\s+)(INSERT|UPDATE|DELETE)(?: OR FAIL)?(?: INTO| FROM)? (\w+)`)
+	word    = regexp.MustCompile(`\w+`)
+)
 
 // openSQLiteDSN opens a pool. It traces statements as newPostgresTracer does, unless traces is nil.
 func openSQLiteDSN(dsn string, traces trace.TracerProvider) (*sql.DB, error) {

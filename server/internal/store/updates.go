@@ -17,7 +17,7 @@ type update struct {
 }
 
 func (s *Store) UpdateSubject(ctx context.Context, id string, change func(*studio.Subject) error) (studio.Subject, error) {
-	u := &update{groupMember: newGroupMember(), id: id, change: change}
+	u := &update{id: id, change: change}
 	err := writeGrouped(ctx, s, s.updates, changeSubjects, u)
 	return u.subject, err
 }
