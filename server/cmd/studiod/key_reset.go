@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -23,7 +24,7 @@ Example: studiod keyfile reset`)
 func resetKey(ctx context.Context, command *cli.Command) error {
 	cfg := store.Config{Daemon: true, MustExist: true} // locks out daemons on SQLite
 	return withStore(ctx, command, cfg, func(db *store.Store, keys *keyring.Keyring) error {
-		running, err := db.Deliverers(ctx)
+		running, err := db.Daemons(ctx)
 		if err != nil {
 			return err
 		}
@@ -70,5 +71,5 @@ func lostWith(found store.Unreadable) (lines []string) {
 	return lines
 }
 
-// isAlive reports whether a daemon has renewed its lease recently.
-func isAlive(p store.Process) bool { return p.Seen < store.Lease }
+// isAlive reports whether a daemon has been seen recently. Each is every 15 seconds.
+func isAlive(d store.Daemon) bool { return d.Seen < 20*time.Second }

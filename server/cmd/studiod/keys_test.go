@@ -1,14 +1,17 @@
 package main
 
 import (
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/store/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
@@ -98,6 +101,12 @@ func TestKeyReset_goesOnWithoutALostKey(t *testing.T) {
 		t.Errorf("while a daemon runs: exit code %d, %s, %s", code, stdout, stderr)
 	}
 	check(t, p.Stop())
+	db := try(store.Open(t.Context(), dsn, store.Config{}))(t)
+	check(t, db.SeeDaemon(t.Context(), store.Daemon{ID: "worker", Started: time.Now()}))
+	if code, stdout, stderr := reset("--key-file", next, "--yes"); code == exitOK || !strings.Contains(stderr, "daemon") {
+		t.Errorf("while a worker runs: exit code %d, %s, %s", code, stdout, stderr)
+	}
+	check(t, errors.Join(db.RemoveDaemon(t.Context(), "worker"), db.Close()))
 	if code, stdout, stderr := reset("--key-file", lost, "--yes"); code != exitOK || !strings.Contains(stdout, "nothing") {
 		t.Errorf("with the key: exit code %d, %s, %s", code, stdout, stderr)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
 	"github.com/avatarstudio/avatarstudio/api/runtime/weburl"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
 const (
@@ -115,11 +116,10 @@ func (d *daemon) openMedia(ctx context.Context) (err error) {
 	return nil
 }
 
-// warnOfLocalFiles logs a warning if other daemons run on the database. They do not find files in a directory of this
-// machine.
+// warnOfLocalFiles logs a warning if daemons run on other machines. They do not find files in a directory of this one.
 func (d *daemon) warnOfLocalFiles(ctx context.Context, bucket string) error {
-	others, err := d.store.Deliverers(ctx)
-	if slices.ContainsFunc(others, isAlive) {
+	daemons, err := d.store.Daemons(ctx)
+	if slices.ContainsFunc(daemons, func(other store.Daemon) bool { return isAlive(other) && other.Host != d.host }) {
 		d.cfg.Logger.WarnContext(ctx, "other daemons do not find files in this directory; set --media", "media", bucket)
 	}
 	return err

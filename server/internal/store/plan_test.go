@@ -302,7 +302,6 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 		try(db.OpenBreakers(ctx, "https://1", 25))(t)
 		check(t, db.SeeDaemon(ctx, store.Daemon{ID: "p", Started: now}))
 		try(db.Daemons(ctx))(t)
-		try(db.Deliverers(ctx))(t)
 		try(db.Breakers(ctx))(t)
 		check(t, db.ForgetBreaker(ctx, line.Origin))
 		try(db.Status(ctx))(t)

@@ -20,9 +20,10 @@ type Daemon struct {
 	Started    time.Time
 	Seen       time.Duration // since the last call of [Store.SeeDaemon]
 	Renderings int           // which it runs
+	Lanes      int           // out of [Lanes], for whose events it delivers; 0 on SQLite
 }
 
-// SeeDaemon stores that a daemon runs. Its Seen and Renderings are not used.
+// SeeDaemon stores that a daemon runs. Its Seen, Renderings and Lanes are not used.
 func (s *Store) SeeDaemon(ctx context.Context, d Daemon) error {
 	return s.exec(ctx, `INSERT INTO daemons (id, host, version, started_at, seen_at) VALUES ($1, $2, $3, $4, `+now(s.engine)+`)
 		ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`, d.ID, d.Host, d.Version, micros(d.Started))
@@ -35,32 +36,14 @@ func (s *Store) RemoveDaemon(ctx context.Context, id string) error {
 
 // Daemons returns the daemons, the newest first. One that was killed is among them for a day.
 func (s *Store) Daemons(ctx context.Context) ([]Daemon, error) {
-	now := now(s.engine)
+	now, lanes := now(s.engine), `0`
+	if s.Shared() {
+		lanes = `(SELECT count(*) FROM lanes WHERE split_part(holder, '` + leaseSeparator + `', 1) = daemons.id)`
+	}
 	return queryRows(ctx, s.engine, func(d *Daemon) []any {
-		return []any{&d.ID, &d.Host, &d.Version, instant{&d.Started}, interval{&d.Seen}, &d.Renderings}
-	}, `SELECT id, host, version, started_at, `+now+` - seen_at, COALESCE(running.n, 0) FROM daemons
+		return []any{&d.ID, &d.Host, &d.Version, instant{&d.Started}, interval{&d.Seen}, &d.Renderings, &d.Lanes}
+	}, `SELECT id, host, version, started_at, `+now+` - seen_at, COALESCE(running.n, 0), `+lanes+` FROM daemons
 		LEFT JOIN (SELECT process_id, COUNT(*) AS n FROM renderings WHERE process_id IS NOT NULL AND leased_until >= `+now+`
 			GROUP BY process_id) running ON running.process_id = id
 		ORDER BY started_at DESC, id `+limitTo("$1"), maxDaemons)
-}
-
-// Process is a process that delivers.
-type Process struct {
-	ID   string        // see [Store.ProcessID]
-	Seen time.Duration // time since its last renewal
-	Has  int           // number of lanes out of [Lanes]
-}
-
-// Deliverers returns the lease holders on PostgreSQL. On SQLite it returns none, because one process makes
-// all deliveries.
-func (s *Store) Deliverers(ctx context.Context) ([]Process, error) {
-	if !s.Shared() {
-		return nil, nil
-	}
-	all, err := queryRows(ctx, s.engine, func(p *Process) []any { return []any{&p.ID, interval{&p.Seen}, &p.Has} }, `SELECT split_part(h.id, '`+leaseSeparator+`', 1), (extract(epoch FROM clock_timestamp() - h.seen_at) * 1000000)::bigint,
-		(SELECT count(*) FROM lanes WHERE holder = h.id) FROM holders h ORDER BY h.id`)
-	for i := range all {
-		all[i].Seen = max(all[i].Seen, 0)
-	}
-	return all, err
 }

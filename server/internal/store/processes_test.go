@@ -12,7 +12,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
-// Daemons are listed until they end, with what they render, and Deliverers hold lanes and have a valid lease.
+// Daemons are listed until they end, with what they render, and for how many lanes they deliver.
 func TestStore_listsActiveProcesses(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
@@ -57,9 +57,9 @@ func TestStore_listsActiveProcesses(t *testing.T) {
 		}
 		holder := db.NewLeaseHolder()
 		try(holder.Renew(t.Context()))(t)
-		deliverers := try(db.Deliverers(t.Context()))(t)
-		if len(deliverers) != 1 || deliverers[0].ID != db.ProcessID() || deliverers[0].Has != store.Lanes {
-			t.Errorf("the deliverers are %+v", deliverers)
+		check(t, db.SeeDaemon(t.Context(), store.Daemon{ID: db.ProcessID(), Started: noon()}))
+		if daemons = try(db.Daemons(t.Context()))(t); len(daemons) != 1 || daemons[0].Lanes != store.Lanes {
+			t.Errorf("the daemons are %+v", daemons)
 		}
 		check(t, holder.ReleaseAll(t.Context()))
 	})

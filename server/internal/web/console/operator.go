@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
@@ -60,7 +61,7 @@ type serviceView struct {
 	Connections []store.Connections
 	Shared      bool // PostgreSQL, which several daemons can share
 	Daemons     []store.Daemon
-	Deliverers  []store.Process
+	Delivers    bool // some daemon does
 	Breakers    []store.Breaker
 	Backup      *Backup // nil if there are none
 	BackupAge   time.Duration
@@ -78,9 +79,7 @@ func (c *Console) service(w http.ResponseWriter, r *http.Request, _ session) (er
 	if v.Daemons, err = db.Daemons(ctx); err != nil {
 		return err
 	}
-	if v.Deliverers, err = db.Deliverers(ctx); err != nil {
-		return err
-	}
+	v.Delivers = !v.Shared || slices.ContainsFunc(v.Daemons, func(d store.Daemon) bool { return d.Lanes > 0 })
 	v.Breakers, v.pager, err = readPage(r, servicePath, db.OpenBreakers, func(breaker store.Breaker) string { return breaker.Origin })
 	if err != nil {
 		return err
