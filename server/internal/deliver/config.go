@@ -49,8 +49,8 @@ type Config struct {
 	// OnRenderDue is called when another process has renderings for which it has no worker, and when notifications of
 	// other processes may have been lost. Default: none.
 	OnRenderDue func()
-	// Alert tells a user about a webhook URL; see [store.Store.ClaimAlert]. After an error, which it must log or count, it
-	// is called again 10 minutes later. The calls of a process are not concurrent. Default: users are not alerted.
+	// Alert tells a user about a webhook URL; see [store.Store.ClaimAlert]. After an error, which it must log or count,
+	// it is called again 10 minutes later. The calls of a process are not concurrent. Default: users are not alerted.
 	Alert func(context.Context, store.Alert) error
 	// Tracer records a span for each attempt, in the trace of the request that created the subject. Default: none.
 	Tracer trace.Tracer

@@ -57,6 +57,7 @@ func (d *Deliverer) listen(stop context.Context) {
 				d.lanes.Wake()
 			case store.SignalRender:
 				d.OnRenderDue()
+			case store.SignalReplay, store.SignalTask: // not to other processes
 			}
 		}))
 		studio.Pause(stop, errorPause)

@@ -17,8 +17,8 @@ const (
 	// repeated.
 	alertRetention = 2 * alertInterval
 	maxDisabledAge = 36 * time.Hour
-	// maxAttemptAge is longer than the pause between any two attempts for an event. If the last attempt is older, nothing
-	// is sent to the URL any more.
+	// maxAttemptAge is longer than the pause between any two attempts for an event. If the last attempt is older,
+	// nothing is sent to the URL any more.
 	maxAttemptAge = 29 * time.Hour
 )
 

@@ -20,10 +20,9 @@ const (
 )
 
 // Listen calls handle for each notification until ctx or the connection ends, but not for those of this process about
-// renderings, and ready once the process listens: earlier notifications may be lost. The flow is zero unless the kind is
-// SignalDue or SignalDeleted.
-// Listen always returns an error. The calls are made one after the other in the goroutine of the caller. On SQLite there
-// are no notifications.
+// renderings, and ready once the process listens: earlier notifications may be lost. The flow is zero unless the kind
+// is SignalDue or SignalDeleted. Listen always returns an error. The calls are made one after the other in the
+// goroutine of the caller. On SQLite there are no notifications.
 //
 // Listen also detects that the server hangs or that its connections have died silently. It then closes all connections
 // of the store, whose statements fail at once.

@@ -156,8 +156,8 @@ func awaitLock(t *testing.T, dsn string, holder pgx.Tx) {
 	}
 }
 
-// A creation returns ErrKeyInUse while that of another process with the same key runs. Afterwards it returns the subject
-// that the other one created.
+// A creation returns ErrKeyInUse while that of another process with the same key runs. Afterwards it returns the
+// subject that the other one created.
 func TestPostgres_CreateSubject_returnsErrKeyInUseDuringAnotherCreation(t *testing.T) {
 	t.Parallel()
 	db, dsn := newPostgres(t)

@@ -31,8 +31,8 @@ func (e *sqlite) write(ctx context.Context, signal func(marks), change func(tran
 	return m.err
 }
 
-// commit runs the changes of all members in one transaction and wakes their callers. Most of the cost of a commit is the
-// disk sync, which they share. The number of concurrent callers bounds the size of a group.
+// commit runs the changes of all members in one transaction and wakes their callers. Most of the cost of a commit is
+// the disk sync, which they share. The number of concurrent callers bounds the size of a group.
 func (e *sqlite) commit(members []*member) {
 	ctx := context.WithoutCancel(members[0].ctx) // so that no member cancels the others
 	err := e.commitMembers(ctx, members)

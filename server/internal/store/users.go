@@ -78,8 +78,8 @@ func lockUser(ctx context.Context, tx transaction, condition string, args ...any
 	return queryRow(ctx, tx, []any{&id}, `SELECT id FROM users WHERE deleted_at IS NULL AND `+condition+tx.forUpdate(), args...)
 }
 
-// writeOf is write for changes of rows of a user, who is locked as by lockUser. So no two transactions exceed a limit of
-// the user together.
+// writeOf is write for changes of rows of a user, who is locked as by lockUser. So no two transactions exceed a limit
+// of the user together.
 func (s *Store) writeOf(ctx context.Context, userID string, change func(tx transaction) error) error {
 	return s.write(ctx, func(tx transaction) error {
 		if err := lockUser(ctx, tx, `id = $1`, userID); err != nil {
