@@ -18,8 +18,6 @@ const (
 	// maxLoadedAge is how long deliveries in memory are used. After that they are read again, because
 	// another process may have replayed earlier events, and a notification of a deletion may be lost.
 	maxLoadedAge = time.Second
-	// A read that takes longer than slowFetchThreshold is logged.
-	slowFetchThreshold = 5 * time.Second
 )
 
 // fetch starts reads of the flows in fetchQueue, as far as maxFetches allows.
@@ -39,9 +37,6 @@ func (d *Deliverer) fetch() {
 		d.background.Go(func() {
 			all, err := d.Store.Deliveries(d.stop, queries)
 			d.faults.Error(d.stop, deliverWork, err)
-			if took := d.now().Sub(began); took > slowFetchThreshold {
-				d.Logger.WarnContext(d.stop, "reading due events is slow", "flows", n, "duration", took)
-			}
 			d.call(func() {
 				d.activeFetches--
 				for i, f := range flows {

@@ -134,34 +134,39 @@ func (e *postgres) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 // changed always reports false. Other processes send notifications.
 func (e *postgres) changed(context.Context) (bool, error) { return false, nil }
 
-func (e *postgres) query(ctx context.Context, each rowFunc, query string, args ...any) (err error) {
-	defer func() { err = markUnavailable(e, err) }()
+// read calls use with a connection.
+func (e *postgres) read(ctx context.Context, use func(connection *pgxpool.Conn) error) error {
 	connection, err := e.acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer connection.Release()
-	rows, err := connection.Query(ctx, query, args...)
 	if err == nil {
-		_, err = forEachScan(rows, each)
+		defer connection.Release()
+		err = use(connection)
 	}
+	return markUnavailable(e, err)
+}
+
+func (e *postgres) query(ctx context.Context, each rowFunc, query string, args ...any) error {
+	return e.read(ctx, func(connection *pgxpool.Conn) error {
+		rows, err := connection.Query(ctx, query, args...)
+		if err == nil {
+			_, err = forEachScan(rows, each)
+		}
+		return ignoreNotValid(err)
+	})
+}
+
+// ignoreNotValid ignores that a parameter of a query is not valid text in PostgreSQL, which no row can contain.
+func ignoreNotValid(err error) error {
 	if postgresCode(err) == codeTextNotValid {
-		return nil // no row can contain text that is not valid in PostgreSQL
+		return nil
 	}
 	return err
 }
 
 // queryAll runs queries in one batch. It returns after the commits that it has read are confirmed.
-func (e *postgres) queryAll(ctx context.Context, each rowFunc, queries []statement) (err error) {
+func (e *postgres) queryAll(ctx context.Context, each rowFunc, queries []statement) error {
 	if len(queries) == 0 {
 		return nil
 	}
-	defer func() { err = markUnavailable(e, err) }()
-	connection, err := e.acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer connection.Release()
 	batch := new(pgx.Batch)
 	for _, query := range queries {
 		batch.Queue(query.query, query.args...).Query(func(rows pgx.Rows) error {
@@ -170,14 +175,16 @@ func (e *postgres) queryAll(ctx context.Context, each rowFunc, queries []stateme
 		})
 	}
 	batch.Queue(confirmCommits)
-	err = connection.SendBatch(ctx, batch).Close()
-	if len(queries) == 1 && postgresCode(err) == codeTextNotValid {
-		return nil // no row can contain text that is not valid in PostgreSQL
-	}
-	if err != nil {
+	return e.read(ctx, func(connection *pgxpool.Conn) error {
+		err := connection.SendBatch(ctx, batch).Close()
+		switch {
+		case err == nil:
+			return confirmed(connection)
+		case len(queries) == 1:
+			return ignoreNotValid(err)
+		}
 		return err
-	}
-	return confirmed(connection)
+	})
 }
 
 // Error codes of PostgreSQL (Appendix A of its documentation).

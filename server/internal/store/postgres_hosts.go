@@ -95,40 +95,39 @@ func connectFirst(
 		connection *pgx.Conn
 		err        error
 	}
-	results := make(chan result)
-	try := func(i int) {
-		connection, err := attempt(ctx, i)
-		select {
-		case results <- result{i, connection, err}:
-		case <-ctx.Done():
-			if err == nil {
-				_ = connection.Close(context.WithoutCancel(ctx))
-			}
-		}
-	}
-	go try(preferred)
-	headStart := time.NewTimer(hostHeadStart)
-	defer headStart.Stop()
-	tryOthers := sync.OnceFunc(func() {
-		for i := range n {
+	results, others := make(chan result), make(chan struct{})
+	startOthers := sync.OnceFunc(func() { close(others) })
+	defer time.AfterFunc(hostHeadStart, startOthers).Stop()
+	for i := range n {
+		go func() {
 			if i != preferred {
-				go try(i)
+				select {
+				case <-others:
+				case <-ctx.Done():
+					return
+				}
 			}
-		}
-	})
+			connection, err := attempt(ctx, i)
+			select {
+			case results <- result{i, connection, err}:
+			case <-ctx.Done():
+				if err == nil {
+					_ = connection.Close(context.WithoutCancel(ctx))
+				}
+			}
+		}()
+	}
 	var errs []error
-	for len(errs) < n {
+	for range n {
 		select {
 		case <-ctx.Done():
 			return nil, 0, errors.Join(append(errs, context.Cause(ctx))...)
-		case <-headStart.C:
-			tryOthers()
 		case r := <-results:
 			if r.err == nil {
 				return r.connection, r.i, nil
 			}
 			errs = append(errs, r.err)
-			tryOthers()
+			startOthers()
 		}
 	}
 	return nil, 0, errors.Join(errs...)

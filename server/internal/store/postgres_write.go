@@ -193,11 +193,7 @@ func (t *postgresTransaction) affected(result pgx.Rows) (rows int64, err error) 
 }
 
 func (t *postgresTransaction) query(ctx context.Context, each rowFunc, query string, args ...any) error {
-	err := t.send(ctx, []statement{{query, args}}, func(_ int, rows pgx.Rows) error { return t.forEach(rows, each) })
-	if postgresCode(err) == codeTextNotValid {
-		return nil // no row can contain text that is not valid in PostgreSQL
-	}
-	return err
+	return ignoreNotValid(t.send(ctx, []statement{{query, args}}, func(_ int, rows pgx.Rows) error { return t.forEach(rows, each) }))
 }
 
 // forEach calls each for the rows of a statement. Without each, it reads none.

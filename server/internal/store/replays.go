@@ -225,30 +225,10 @@ func (s *Store) nextReplayed(ctx context.Context, r replay) (subjects []string, 
 	return subjects, last, events == replayBatch, err
 }
 
-// write makes the selected events of subjects pending, and moves the replay to the position last. It takes all events
+// write moves the replay to the position last, and makes the selected events of subjects pending. It takes all events
 // of a subject at once, because a later one could otherwise be sent before an earlier one that is in the next batch. It
 // locks the subjects before their events, as a deletion does, so that neither waits for the other.
 func (r *replay) write(ctx context.Context, tx transaction, subjects []string, last studio.Position, more bool, now time.Time) error {
-	locked, err := tx.lockAndQuery(ctx, []string{"replay " + r.id}, nil)
-	if err == nil && len(locked) == 0 {
-		err = errReplayTaken
-	}
-	if err != nil {
-		return err
-	}
-	if len(subjects) > 0 {
-		var where conditions
-		live, err := queryRows(ctx, tx, oneColumn[string], `SELECT id FROM subjects WHERE `+tx.in("id", where.elements(tx, subjects))+
-			` AND deleted_at IS NULL ORDER BY id`+tx.forUpdate(), where.args...)
-		if err != nil {
-			return err
-		}
-		if len(live) > 0 {
-			if err := r.replayEvents(ctx, tx, live, now); err != nil {
-				return err
-			}
-		}
-	}
 	turn := any(nil)
 	if more {
 		turn = micros(now)
@@ -259,7 +239,16 @@ func (r *replay) write(ctx context.Context, tx transaction, subjects []string, l
 	if err == nil && moved == 0 {
 		err = errReplayTaken
 	}
-	return err
+	if err != nil || len(subjects) == 0 {
+		return err
+	}
+	var where conditions
+	live, err := queryRows(ctx, tx, oneColumn[string], `SELECT id FROM subjects WHERE `+tx.in("id", where.elements(tx, subjects))+
+		` AND deleted_at IS NULL ORDER BY id`+tx.forUpdate(), where.args...)
+	if err != nil || len(live) == 0 {
+		return err
+	}
+	return r.replayEvents(ctx, tx, live, now)
 }
 
 // replayEvents makes the selected events of subjects pending, and due at now.
