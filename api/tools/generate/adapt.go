@@ -60,13 +60,10 @@ func withoutRequestID(document *openapi3.T) {
 	eachOperation(document, func(item *openapi3.PathItem, operation *openapi3.Operation) {
 		item.Parameters = slices.DeleteFunc(item.Parameters, isParameter)
 		operation.Parameters = slices.DeleteFunc(operation.Parameters, isParameter)
-		for _, response := range operation.Responses.Map() {
-			maps.DeleteFunc(response.Value.Headers, func(name string, _ *openapi3.HeaderRef) bool { return isRequestID(name) })
-		}
 	})
 	maps.DeleteFunc(document.Components.Parameters, func(_ string, ref *openapi3.ParameterRef) bool { return isParameter(ref) })
-	for _, response := range document.Components.Responses {
-		maps.DeleteFunc(response.Value.Headers, func(name string, _ *openapi3.HeaderRef) bool { return isRequestID(name) })
+	for response := range responses(document) {
+		maps.DeleteFunc(response.Headers, func(name string, _ *openapi3.HeaderRef) bool { return isRequestID(name) })
 	}
 }
 
@@ -90,12 +87,12 @@ func renameVariables(document *openapi3.T) {
 	const taken = "body bytes context encoding err errors fmt found h handler http io json mime missing multipart parameter" +
 		" params parts query read readParameter reflect request runtime siw slices stop stream strings sync text time url" +
 		" value w r"
-	eachParameter(document, func(p *openapi3.Parameter) {
+	for p := range parameters(document) {
 		name := codegen.ParameterDefinition{ParamName: p.Name, Spec: p}.GoName()
 		if p.In == openapi3.ParameterInPath && isTaken(codegen.LowercaseFirstCharacters(name), taken) {
 			p.Extensions = extended(map[string]any{"x-go-name": name + "Value"}, p.Extensions)
 		}
-	})
+	}
 }
 
 // shortNames removes repetition from Go names: a constant of EventType ends with the name of its event, the member

@@ -13,7 +13,9 @@ func expand(document *openapi3.T) error {
 		return err
 	}
 	eachContent(document, addSchemas)
-	eachParameter(document, func(p *openapi3.Parameter) { addSchemas(p.Content) })
+	for p := range parameters(document) {
+		addSchemas(p.Content)
+	}
 	eachSchema(document, func(ref *openapi3.SchemaRef) { expandDiscriminator(document, ref.Value) })
 	return nil
 }

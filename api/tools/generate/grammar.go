@@ -2,109 +2,93 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"go/parser"
 	"go/token"
-	"iter"
 	"maps"
 	"mime"
 	"slices"
 	"strings"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"go.yaml.in/yaml/v3"
-
-	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
 // grammar refuses the parts of a document that generate has no code for. The package documentation lists them.
-type grammar struct {
-	file   string
-	root   *yaml.Node
-	seen   map[*yaml.Node]bool
-	faults []error
-}
+type grammar struct{ faults }
 
-// checkGrammar returns an error for each part of a document that is outside of the grammar. The validator must have
-// accepted the document.
-func checkGrammar(file string, text []byte) error {
+// checkText returns an error for each reference and keyword that kin-openapi would follow or ignore, although there is
+// no code for it. The validator must have accepted the document.
+func checkText(file string, text []byte) error {
 	var whole yaml.Node
 	if err := yaml.Unmarshal(text, &whole); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	g := &grammar{file: file, root: whole.Content[0], seen: map[*yaml.Node]bool{}}
-	for _, group := range []string{"paths", "webhooks"} {
-		g.each(member(g.root, group), g.pathItem)
-	}
-	for path, item := range members(member(g.root, "paths")) {
-		if strings.Contains(path, "\n") {
-			g.refuse(item, "the path %q has a line break: rename it", path)
+	g := grammar{faults{file: file}}
+	g.value(&whole, false)
+	return g.err()
+}
+
+// value checks a value. isMap is true if the keys of an object are names.
+func (g *grammar) value(value *yaml.Node, isMap bool) {
+	if value.Kind != yaml.MappingNode {
+		for _, element := range value.Content {
+			g.value(target(element), false)
 		}
+		return
 	}
-	components := member(g.root, "components")
-	for group, visit := range map[string]func(*yaml.Node){
-		"parameters": g.parameter, "headers": g.header, "requestBodies": g.requestBody, "responses": g.response,
-		"callbacks": g.callback, "pathItems": g.pathItem,
-	} {
-		g.each(member(components, group), visit)
-	}
-	g.references(g.root, false)
-	slices.SortFunc(g.faults, func(a, b error) int {
-		x, _ := errors.AsType[*validate.DocumentError](a)
-		y, _ := errors.AsType[*validate.DocumentError](b)
-		return compareLocations(x.Line, x.Column, y.Line, y.Column)
-	})
-	return errors.Join(g.faults...)
-}
-
-// refuse reports a part of the document and the way out.
-func (g *grammar) refuse(at *yaml.Node, format string, args ...any) {
-	g.faults = append(g.faults, &validate.DocumentError{File: g.file, Line: at.Line, Column: at.Column, Detail: fmt.Sprintf(format, args...)})
-}
-
-// references refuses references to anything but a component or a path item, which have names. isMap is true if the keys
-// of an object are names.
-func (g *grammar) references(node *yaml.Node, isMap bool) {
-	for _, element := range elements(node) {
-		g.references(element, false)
-	}
-	for name, value := range members(node) {
-		if isMap || !hasWord(values+" example examples", name) {
-			g.references(value, !isMap && hasWord(keyed, name))
+	for pair := range slices.Chunk(value.Content, 2) {
+		name, member := pair[0].Value, target(pair[1])
+		switch {
+		case pair[0].ShortTag() == "!!merge":
+			g.value(member, isMap)
+		case isMap:
+			g.value(member, false)
+		case !hasWord(values+" example examples", name):
+			g.value(member, hasWord(keyed, name))
 		}
 		if !isMap {
-			g.keyword(name, value)
-		}
-		if isMap || name != "$ref" && name != "$dynamicRef" || value.Kind != yaml.ScalarNode {
-			continue
-		}
-		if strings.HasPrefix(value.Value, "#/components/mediaTypes/") {
-			g.refuse(value, "a reference to a media type is not generated: write the media type in its place")
-		}
-		if parts := strings.Split(value.Value, "/"); parts[0] != "#" || len(parts) != 4 && (len(parts) != 3 || parts[1] == "components") {
-			g.refuse(value, "a reference to a part of a component is not generated: name the part in components, and refer to that")
+			g.keyword(name, member)
 		}
 	}
 }
 
-// keyword refuses a keyword of OpenAPI 3.0, and extensions of oapi-codegen but those that choose names and types.
+// target returns what an alias refers to, or the node itself.
+func target(node *yaml.Node) *yaml.Node {
+	for node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	return node
+}
+
+// keyword refuses references to anything but a component or a path item, which have names, a keyword of OpenAPI 3.0,
+// and extensions of oapi-codegen but those that choose names and types.
 func (g *grammar) keyword(name string, value *yaml.Node) {
+	at := openapi3.Location{Line: value.Line, Column: value.Column}
 	switch {
+	case (name == "$ref" || name == "$dynamicRef") && value.Kind == yaml.ScalarNode:
+		parts := strings.Split(value.Value, "/")
+		switch {
+		case strings.HasPrefix(value.Value, "#/components/mediaTypes/"):
+			g.fail(at, "a reference to a media type is not generated: write the media type in its place")
+		case parts[0] != "#" || len(parts) != 4 && (len(parts) != 3 || parts[1] == "components"):
+			g.fail(at, "a reference to a part of a component is not generated: name the part in components, and refer to that")
+		}
 	case name == "defaultMapping":
-		g.refuse(value, "defaultMapping is not generated: require the property, and map each of its values")
+		g.fail(at, "defaultMapping is not generated: require the property, and map each of its values")
 	case name == "nullable":
-		g.refuse(value, "nullable is of OpenAPI 3.0: add 'null' to the type")
+		g.fail(at, "nullable is of OpenAPI 3.0: add 'null' to the type")
 	case hasWord("x-go-name x-go-type-name", name) && !isName(value):
-		g.refuse(value, "the %s %q is no Go name: choose another", name, value.Value)
+		g.fail(at, "the %s %q is no Go name: choose another", name, value.Value)
 	case name == "x-enum-varnames" && !areNames(value):
-		g.refuse(value, "x-enum-varnames must be a list of different Go names: correct it")
+		g.fail(at, "x-enum-varnames must be a list of different Go names: correct it")
 	case name == "x-go-type":
 		if _, err := parser.ParseExpr(value.Value); err != nil || value.ShortTag() != "!!str" {
-			g.refuse(value, "the x-go-type %q is no Go type: choose another", value.Value)
+			g.fail(at, "the x-go-type %q is no Go type: choose another", value.Value)
 		}
 	case hasWord(`x-go-type-import x-go-type-skip-optional-pointer x-go-json-ignore x-omitempty x-omitzero x-oapi-codegen-extra-tags
 		x-enumNames x-deprecated-reason x-order x-oapi-codegen-only-honour-go-name`, name):
-		g.refuse(value, "%s is not generated: remove it", name)
+		g.fail(at, "%s is not generated: remove it", name)
 	}
 }
 
@@ -116,8 +100,8 @@ func isName(value *yaml.Node) bool {
 // areNames reports whether a value is a list of names in Go, each of them once.
 func areNames(value *yaml.Node) bool {
 	seen := map[string]bool{}
-	for _, element := range elements(value) {
-		if !isName(element) || seen[element.Value] {
+	for _, element := range value.Content {
+		if element = target(element); !isName(element) || seen[element.Value] {
 			return false
 		}
 		seen[element.Value] = true
@@ -125,146 +109,120 @@ func areNames(value *yaml.Node) bool {
 	return value.Kind == yaml.SequenceNode
 }
 
-// each visits the members of an object, each part of the document once.
-func (g *grammar) each(object *yaml.Node, visit func(*yaml.Node)) {
-	for _, value := range members(object) {
-		g.once(value, visit)
-	}
-}
-
-func (g *grammar) once(value *yaml.Node, visit func(*yaml.Node)) {
-	if value = g.resolve(value); value != nil && !g.seen[value] {
-		g.seen[value] = true
-		visit(value)
-	}
-}
-
-// resolve follows the references of a value. It returns nil if one leads elsewhere.
-func (g *grammar) resolve(value *yaml.Node) *yaml.Node {
-	for {
-		ref := member(value, "$ref")
-		if ref == nil {
-			return value
+// checkGrammar returns an error for each part of a document that is outside of the grammar. Nothing is generated for
+// callbacks, so they may be outside.
+func checkGrammar(file string, document *openapi3.T) error {
+	g := grammar{faults{file: file}}
+	for path, item := range document.Paths.Map() {
+		if strings.Contains(path, "\n") {
+			g.fail(locate(item.Origin), "the path %q has a line break: rename it", path)
 		}
-		pointer, ok := strings.CutPrefix(ref.Value, "#/")
-		if !ok {
-			return nil
+	}
+	eachOperation(document, func(item *openapi3.PathItem, o *openapi3.Operation) {
+		if o == item.Query || item.AdditionalOperations != nil {
+			g.fail(locate(o.Origin), "the methods of OpenAPI 3.2 are not generated: use POST")
 		}
-		value = g.root
-		for token := range strings.SplitSeq(pointer, "/") {
-			token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
-			if value = member(value, token); value == nil {
-				return nil
+		if len(o.OperationID) > 200 {
+			g.fail(locate(o.Origin, "operationId"), "an operationId of more than 200 bytes is no name for a file: choose another")
+		}
+	})
+	for p := range parameters(document) {
+		g.parameter(p)
+	}
+	for body := range requestBodies(document) {
+		g.requestBody(body)
+	}
+	for response := range responses(document) {
+		for media, described := range response.Content {
+			if name, _, _ := mime.ParseMediaType(media); described.ItemSchema != nil && strings.HasSuffix(name, "json-seq") {
+				g.fail(placeOf(described.ItemSchema, described.Origin), "a JSON text sequence is not generated: use application/jsonl")
 			}
+			g.media(media, described)
 		}
 	}
+	return g.err()
 }
 
-func (g *grammar) pathItem(item *yaml.Node) {
-	for _, parameter := range elements(member(item, "parameters")) {
-		g.once(parameter, g.parameter)
-	}
-	for name, value := range members(item) {
-		switch {
-		case name == "query" || name == "additionalOperations":
-			g.refuse(value, "the methods of OpenAPI 3.2 are not generated: use POST")
-		case slices.Contains(methods, name):
-			g.operation(value)
-		}
-	}
+// placeOf returns the place of a schema, or of what has the schema if it is empty.
+func placeOf(ref *openapi3.SchemaRef, within *openapi3.Origin) openapi3.Location {
+	return locate(cmp.Or(ref.Value.Origin, within))
 }
-
-//nolint:gochecknoglobals // never changed
-var (
-	methods = strings.Fields("get put post delete options head patch trace")
-	scalars = strings.Fields("string integer number boolean")
-)
-
-func (g *grammar) operation(operation *yaml.Node) {
-	if id := member(operation, "operationId"); len(text(id)) > 200 {
-		g.refuse(id, "an operationId of more than 200 bytes is no name for a file: choose another")
-	}
-	for _, parameter := range elements(member(operation, "parameters")) {
-		g.once(parameter, g.parameter)
-	}
-	g.once(member(operation, "requestBody"), g.requestBody)
-	g.each(member(operation, "responses"), g.response)
-	g.each(member(operation, "callbacks"), g.callback)
-}
-
-func (g *grammar) callback(callback *yaml.Node) { g.each(callback, g.pathItem) }
 
 const notNull = "a parameter or header that may be null is not generated: allow no null, and leave it out instead"
 
-func (g *grammar) parameter(p *yaml.Node) {
-	in := text(member(p, "in"))
-	if in == "querystring" {
-		g.refuse(p, "a parameter that is the whole query is not generated: declare each of its members in the query")
-		return
-	}
-	if content := member(p, "content"); content != nil {
-		for media, described := range members(content) {
+var scalars = strings.Fields("string integer number boolean") //nolint:gochecknoglobals // never changed
+
+// parameter refuses the forms of parameters, and of headers of responses, that have no code.
+func (g *grammar) parameter(p *openapi3.Parameter) {
+	const scalarOrList = "declare one type, a string, integer, number, boolean or a list of these"
+	usual := map[string]string{"path": "simple", "header": "simple", "query": "form", "cookie": "form"}[p.In]
+	switch {
+	case p.In == "querystring":
+		g.fail(locate(p.Origin), "a parameter that is the whole query is not generated: declare each of its members in the query")
+	case p.In == "" && p.Content != nil:
+		g.fail(locate(p.Origin), "a header of a response with a media type is not generated: use a scalar or a list, or the body")
+	case p.In == "":
+		g.scalarOrList(p, scalarOrList)
+	case p.Content != nil:
+		for media, described := range p.Content {
 			if !isJSON(media) {
-				g.refuse(content, "a parameter in %s is not generated: use application/json", media)
+				g.fail(locate(described.Origin), "a parameter in %s is not generated: use application/json", media)
 			}
-			if schema := member(described, "schema"); g.allowsNull(schema) {
-				g.refuse(schema, notNull)
+			if nullOf(described.Schema) > 0 {
+				g.fail(placeOf(described.Schema, described.Origin), notNull)
 			}
 		}
-		return
-	}
-	usual := map[string]string{"path": "simple", "header": "simple", "query": "form", "cookie": "form"}[in]
-	switch style := member(p, "style"); {
-	case style == nil || style.Value == usual:
-		g.value(member(p, "schema"), "declare one type, a string, integer, number, boolean or a list of these, or use content: application/json")
-	case style.Value == "deepObject":
-		g.flatObject(member(p, "schema"))
+	case p.Style == "deepObject":
+		g.flatObject(p)
+	case p.Style != "" && p.Style != usual:
+		g.fail(locate(p.Origin, "style"), "the style %s is not generated: use %s", p.Style, usual)
 	default:
-		g.refuse(style, "the style %s is not generated: use %s", style.Value, usual)
+		g.scalarOrList(p, scalarOrList+", or use content: application/json")
 	}
 }
 
-func (g *grammar) header(h *yaml.Node) {
-	if content := member(h, "content"); content != nil {
-		g.refuse(content, "a header of a response with a media type is not generated: use a scalar or a list, or the body")
-		return
+// scalarOrList refuses a parameter whose values are not scalars or lists of them.
+func (g *grammar) scalarOrList(p *openapi3.Parameter, wayOut string) {
+	at := placeOf(p.Schema, p.Origin)
+	switch kind := kindOf(p.Schema); {
+	case nullOf(p.Schema) > 0:
+		g.fail(at, notNull)
+	case slices.Contains(scalars, kind):
+	case kind == "array":
+		if inner := kindOf(p.Schema.Value.Items); !slices.Contains(scalars, inner) {
+			g.fail(at, "a list of %s is not generated here: %s", cmp.Or(inner, "any values"), wayOut)
+		}
+	default:
+		g.fail(at, "%s is not generated here: %s", cmp.Or(kind, "any value"), wayOut)
 	}
-	g.value(member(h, "schema"), "declare one type, a string, integer, number, boolean or a list of these")
 }
 
-// allowsNull reports whether a schema that has types or values has null.
-func (g *grammar) allowsNull(schema *yaml.Node) bool { return g.null(schema) > 0 }
-
-// null returns 1 if a schema allows null by one of its keywords, -1 if one excludes it, and 0 if none does either.
-func (g *grammar) null(schema *yaml.Node) int {
-	schema = g.resolve(schema)
-	all := func(keyword string) (found []int) {
-		for _, part := range elements(member(schema, keyword)) {
-			found = append(found, g.null(part))
-		}
-		return found
+// nullOf returns 1 if a schema allows null by one of its keywords, -1 if one excludes it, and 0 if none does either.
+func nullOf(ref *openapi3.SchemaRef) int {
+	if ref == nil {
+		return 0
 	}
-	parts := all("allOf")
-	for _, keyword := range []string{"oneOf", "anyOf"} {
-		if alternatives := all(keyword); len(alternatives) > 0 {
-			parts = append(parts, slices.Max(alternatives))
+	s := ref.Value
+	found := func(allows bool) int {
+		if allows {
+			return 1
+		}
+		return -1
+	}
+	var parts []int
+	for _, part := range s.AllOf {
+		parts = append(parts, nullOf(part))
+	}
+	for _, alternatives := range []openapi3.SchemaRefs{s.OneOf, s.AnyOf} {
+		if len(alternatives) > 0 {
+			parts = append(parts, nullOf(slices.MaxFunc(alternatives, func(a, b *openapi3.SchemaRef) int { return nullOf(a) - nullOf(b) })))
 		}
 	}
-	for _, keyword := range []string{"type", "enum", "const"} {
-		if value := member(schema, keyword); value != nil {
-			listed := elements(value)
-			if value.Kind != yaml.SequenceNode {
-				listed = []*yaml.Node{value}
-			}
-			isNull := func(one *yaml.Node) bool {
-				return keyword == "type" && one.Value == "null" || one.ShortTag() == "!!null"
-			}
-			allows := -1
-			if slices.ContainsFunc(listed, isNull) {
-				allows = 1
-			}
-			parts = append(parts, allows)
-		}
+	if s.Type != nil {
+		parts = append(parts, found(s.Type.IncludesNull()))
+	}
+	if literals := literalsOf(s); len(literals) > 0 {
+		parts = append(parts, found(slices.Contains(literals, nil)))
 	}
 	switch {
 	case slices.Contains(parts, -1):
@@ -275,221 +233,121 @@ func (g *grammar) null(schema *yaml.Node) int {
 	return 0
 }
 
-// value refuses a schema whose values are not scalars or lists of them.
-func (g *grammar) value(schema *yaml.Node, wayOut string) {
-	if schema = g.resolve(schema); schema == nil {
-		return
-	}
-	switch kind := g.kind(schema); {
-	case g.allowsNull(schema):
-		g.refuse(schema, notNull)
-	case slices.Contains(scalars, kind):
-	case kind == "array":
-		if inner := g.kind(member(schema, "items")); !slices.Contains(scalars, inner) {
-			g.refuse(schema, "a list of %s is not generated here: %s", cmp.Or(inner, "any values"), wayOut)
-		}
-	default:
-		g.refuse(schema, "%s is not generated here: %s", cmp.Or(kind, "any value"), wayOut)
-	}
-}
+const severalTypes = "a value of several types"
 
-// kind returns the type that a schema declares, words for what has no single type, or "".
-func (g *grammar) kind(schema *yaml.Node) string {
-	schema = g.resolve(schema)
-	if member(schema, "oneOf") != nil || member(schema, "anyOf") != nil {
-		return "a union"
+// kindOf returns the type that a schema declares, words for what has no single type, or "".
+func kindOf(ref *openapi3.SchemaRef) string {
+	if ref == nil {
+		return ""
 	}
-	if types := member(schema, "type"); types != nil {
-		if listed := elements(types); len(listed) > 0 {
-			types = listed[0]
-			if len(listed) > 1 {
-				return severalTypes
-			}
-		}
-		return types.Value
+	s := ref.Value
+	switch types := s.Type.Slice(); {
+	case len(s.OneOf)+len(s.AnyOf) > 0:
+		return "a union"
+	case len(types) > 1:
+		return severalTypes
+	case len(types) == 1:
+		return types[0]
 	}
 	found := ""
-	for _, value := range append(elements(member(schema, "enum")), member(schema, "const")) {
-		if value == nil {
-			continue
-		}
-		kind := map[string]string{"!!str": "string", "!!int": "integer", "!!float": "number", "!!bool": "boolean"}[value.ShortTag()]
-		if kind == "" || found != "" && found != kind {
+	for _, value := range literalsOf(s) {
+		kind := typeOf(value)
+		if !slices.Contains(scalars, kind) || found != "" && found != kind {
 			return severalTypes
 		}
 		found = kind
 	}
-	for _, part := range elements(member(schema, "allOf")) {
-		if kind := g.kind(part); kind != "" && (found == "" || found == severalTypes) {
+	for _, part := range s.AllOf {
+		if kind := kindOf(part); kind != "" && (found == "" || found == severalTypes) {
 			found = kind
 		}
 	}
 	return found
 }
 
-const severalTypes = "a value of several types"
-
-// flatObject refuses a schema for the style deepObject whose members are not scalars.
-func (g *grammar) flatObject(schema *yaml.Node) {
-	schema = g.resolve(schema)
-	if kind := g.kind(schema); kind != "object" {
-		g.refuse(schema, "deepObject is generated for objects only, and this is %s: declare an object, or use content: application/json", cmp.Or(kind, "any value"))
+// flatObject refuses a parameter in the style deepObject whose members are not scalars.
+func (g *grammar) flatObject(p *openapi3.Parameter) {
+	at := placeOf(p.Schema, p.Origin)
+	if kind := kindOf(p.Schema); kind != "object" {
+		g.fail(at, "deepObject is generated for objects only, and this is %s: declare an object, or use content: application/json", cmp.Or(kind, "any value"))
 		return
 	}
-	for name, value := range g.fields(schema) {
-		if kind := g.kind(value); !slices.Contains(scalars, kind) {
-			g.refuse(value, "the member %s of a deepObject must be a string, integer, number or boolean: use content: application/json", name)
+	for name, field := range fieldsOf(p.Schema) {
+		if !slices.Contains(scalars, kindOf(field)) {
+			g.fail(placeOf(field, p.Schema.Value.Origin), "the member %s of a deepObject must be a string, integer, number or boolean: use content: application/json", name)
 		}
 	}
 }
 
-func (g *grammar) requestBody(body *yaml.Node) {
-	for media, described := range members(member(body, "content")) {
-		if schema := member(described, "schema"); isJSON(media) && text(member(body, "required")) != "true" && g.allowsNull(schema) {
-			g.refuse(schema, "an optional body that may be null is not generated: set required to true, or allow no null")
+func (g *grammar) requestBody(body *openapi3.RequestBody) {
+	for media, described := range body.Content {
+		if isJSON(media) && !body.Required && nullOf(described.Schema) > 0 {
+			g.fail(placeOf(described.Schema, described.Origin), "an optional body that may be null is not generated: set required to true, or allow no null")
 		}
-		if items := itemsOf(described); items != nil {
-			g.refuse(items, "a request that is a stream is not generated: use a list in application/json, or a binary body")
-		}
-		g.media(media, described)
-	}
-}
-
-// form refuses the fields of a form whose text could be read as a value of several types: a null, for example.
-func (g *grammar) form(schema, encodings *yaml.Node) {
-	const wayOut = "declare one type, a string, integer, number, boolean, object or a list of one of these, or set contentType to application/json in its encoding, and no style"
-	for name, field := range g.fields(schema) {
-		encoding := member(encodings, name)
-		if isJSON(text(member(encoding, "contentType"))) && member(encoding, "style") == nil && member(encoding, "explode") == nil {
-			continue
-		}
-		kind, at := g.kind(field), g.resolve(field)
-		if kind == "array" {
-			at = g.resolve(member(at, "items"))
-			kind = cmp.Or(g.kind(at), "list of any value")
-		}
-		switch {
-		case slices.Contains(scalars, kind) || kind == "array" || kind == "object":
-		case kind == severalTypes && g.isObjectOrNull(at): // which is JSON
-		case name == others:
-			g.refuse(cmp.Or(at, field), "the other fields of a form have %s, which is not generated: name them, or declare one type", cmp.Or(kind, "any value"))
-		default:
-			g.refuse(cmp.Or(at, field), "the field %s of a form is %s, which is not generated: %s", name, cmp.Or(kind, "any value"), wayOut)
-		}
-	}
-}
-
-func (g *grammar) isObjectOrNull(schema *yaml.Node) bool {
-	types := elements(member(schema, "type"))
-	return len(types) > 0 && !slices.ContainsFunc(types, func(t *yaml.Node) bool { return t.Value != "object" && t.Value != "null" })
-}
-
-const others = "additionalProperties"
-
-// fields returns the schemas of the members of an object, and of all others, which have no name.
-func (g *grammar) fields(schema *yaml.Node) map[string]*yaml.Node {
-	schema = g.resolve(schema)
-	all := maps.Collect(members(member(schema, "properties")))
-	if free := member(schema, others); free != nil && text(free) != "false" {
-		all[others] = free
-	}
-	for _, keyword := range []string{"allOf", "oneOf", "anyOf"} {
-		for _, part := range elements(member(schema, keyword)) {
-			maps.Copy(all, g.fields(part))
-		}
-	}
-	return all
-}
-
-func (g *grammar) response(response *yaml.Node) {
-	g.each(member(response, "headers"), g.header)
-	for media, described := range members(member(response, "content")) {
-		name, _, _ := mime.ParseMediaType(media)
-		if items := itemsOf(described); items != nil && strings.HasSuffix(name, "json-seq") {
-			g.refuse(items, "a JSON text sequence is not generated: use application/jsonl")
+		if described.ItemSchema != nil {
+			g.fail(placeOf(described.ItemSchema, described.Origin), "a request that is a stream is not generated: use a list in application/json, or a binary body")
 		}
 		g.media(media, described)
 	}
 }
 
 // media refuses media types whose parts have no names, and fields of forms that have no type.
-func (g *grammar) media(media string, described *yaml.Node) {
+func (g *grammar) media(media string, described *openapi3.MediaType) {
 	if media == mediaForm {
-		g.form(member(described, "schema"), member(described, "encoding"))
+		g.form(described)
 	}
 	if name, _, _ := mime.ParseMediaType(media); strings.HasPrefix(name, "multipart/") && name != "multipart/form-data" {
-		g.refuse(described, "%s is not generated: use multipart/form-data", name)
+		g.fail(locate(described.Origin), "%s is not generated: use multipart/form-data", name)
 		return
 	}
-	for _, encoding := range []string{"prefixEncoding", "itemEncoding"} {
-		if at := member(described, encoding); at != nil {
-			g.refuse(at, "parts without a name are not generated: name them, and use encoding")
-		}
+	if described.Extensions["prefixEncoding"] != nil || described.Extensions["itemEncoding"] != nil {
+		g.fail(locate(described.Origin), "parts without a name are not generated: name them, and use encoding")
 	}
 }
 
-func itemsOf(media *yaml.Node) *yaml.Node {
-	return cmp.Or(member(media, "itemSchema"), member(media, "x-itemSchema"))
-}
-
-// members iterates over the members of an object, and those that it merges. It yields none if the node is nil or no
-// object.
-func members(object *yaml.Node) iter.Seq2[string, *yaml.Node] {
-	return func(yield func(string, *yaml.Node) bool) {
-		if object == nil || object.Kind != yaml.MappingNode {
-			return
+// form refuses the fields of a form whose text could be read as a value of several types: a null, for example.
+func (g *grammar) form(described *openapi3.MediaType) {
+	const wayOut = "declare one type, a string, integer, number, boolean, object or a list of one of these, or set contentType to application/json in its encoding, and no style"
+	for name, field := range fieldsOf(described.Schema) {
+		if e := described.Encoding[name]; e != nil && isJSON(e.ContentType) && e.Style == "" && e.Explode == nil {
+			continue
 		}
-		for i := 0; i+1 < len(object.Content); i += 2 {
-			name, value := object.Content[i], target(object.Content[i+1])
-			if name.ShortTag() != "!!merge" {
-				if !yield(name.Value, value) {
-					return
-				}
-				continue
+		kind, at := kindOf(field), placeOf(field, described.Schema.Value.Origin)
+		if kind == "array" {
+			if field = field.Value.Items; field != nil {
+				at = placeOf(field, described.Schema.Value.Origin)
 			}
-			for _, merged := range append(elements(value), value) {
-				for name, value := range members(merged) {
-					if !yield(name, value) {
-						return
-					}
-				}
-			}
+			kind = cmp.Or(kindOf(field), "list of any value")
+		}
+		switch {
+		case slices.Contains(scalars, kind) || kind == "array" || kind == "object":
+		case kind == severalTypes && isObjectOrNull(field.Value): // which is JSON
+		case name == others:
+			g.fail(at, "the other fields of a form have %s, which is not generated: name them, or declare one type", cmp.Or(kind, "any value"))
+		default:
+			g.fail(at, "the field %s of a form is %s, which is not generated: %s", name, cmp.Or(kind, "any value"), wayOut)
 		}
 	}
 }
 
-// member returns the value of a member, or nil.
-func member(object *yaml.Node, name string) *yaml.Node {
-	for found, value := range members(object) {
-		if found == name {
-			return value
-		}
-	}
-	return nil
+func isObjectOrNull(schema *openapi3.Schema) bool {
+	return len(schema.Type.Slice()) > 0 && !slices.ContainsFunc(schema.Type.Slice(), func(t string) bool { return t != "object" && t != "null" })
 }
 
-// elements returns the elements of an array, or nil.
-func elements(array *yaml.Node) (all []*yaml.Node) {
-	if array == nil || array.Kind != yaml.SequenceNode {
+const others = "additionalProperties"
+
+// fieldsOf returns the schemas of the members of an object, and of all others, which have no name.
+func fieldsOf(ref *openapi3.SchemaRef) openapi3.Schemas {
+	if ref == nil {
 		return nil
 	}
-	for _, element := range array.Content {
-		all = append(all, target(element))
+	s, all := ref.Value, openapi3.Schemas{}
+	maps.Copy(all, s.Properties)
+	if free := s.AdditionalProperties; free.Schema != nil || free.Has != nil && *free.Has {
+		all[others] = cmp.Or(free.Schema, anyValue())
+	}
+	for _, part := range slices.Concat(s.AllOf, s.OneOf, s.AnyOf) {
+		maps.Copy(all, fieldsOf(part))
 	}
 	return all
-}
-
-// target returns what an alias refers to, or the node itself.
-func target(node *yaml.Node) *yaml.Node {
-	for node.Kind == yaml.AliasNode {
-		node = node.Alias
-	}
-	return node
-}
-
-func text(scalar *yaml.Node) string {
-	if scalar == nil {
-		return ""
-	}
-	return scalar.Value
 }

@@ -93,8 +93,15 @@ func generate(path string, warnings io.Writer) (_ files, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkGrammar(path, text); err != nil {
+	if err := checkText(path, text); err != nil {
 		return nil, err // without warnings, which may be about the same parts
+	}
+	original, err := load(text)
+	if err != nil {
+		return nil, unplaced(path, err)
+	}
+	if err := checkGrammar(path, original); err != nil {
+		return nil, err
 	}
 	_, _ = ignored.WriteTo(warnings) // standard error
 	f := files{}
@@ -146,11 +153,7 @@ func generate(path string, warnings io.Writer) (_ files, err error) {
 			return nil, err
 		}
 	}
-	written, err := load(text)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.samples(written, all, elements); err != nil {
+	if err := f.samples(original, all, elements); err != nil {
 		return nil, err
 	}
 	return f, f.compile(elements)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -15,8 +14,6 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
-
-	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
 // element is an element of the document that has a name in Go.
@@ -37,19 +34,19 @@ const (
 
 // names collects the elements of a document by their Go names, and what is wrong with them.
 type names struct {
-	file       string               // the document
+	faults
+
 	declared   map[string][]element // by the name of a type or constant
 	operations map[string]element
 	parameters map[string]map[string]element // by the names of their operation and of their field
 	blamed     []string                      // elements whose code does not compile
-	faults     []*validate.DocumentError
 }
 
 // checkNames returns an error for each name of the adapted document that has no name in Go, or the same as another, and
 // for each schema that has no type in Go.
 func checkNames(file string, document *openapi3.T) (*names, error) {
 	n := &names{
-		file: file, declared: map[string][]element{}, operations: map[string]element{}, parameters: map[string]map[string]element{},
+		faults: faults{file: file}, declared: map[string][]element{}, operations: map[string]element{}, parameters: map[string]map[string]element{},
 	}
 	eachSchema(document, func(ref *openapi3.SchemaRef) {
 		n.members(ref.Value)
@@ -60,32 +57,8 @@ func checkNames(file string, document *openapi3.T) (*names, error) {
 	return n, n.err()
 }
 
-// fail reports what is wrong with an element.
-func (n *names) fail(at openapi3.Location, format string, args ...any) {
-	fault := &validate.DocumentError{File: n.file, Line: at.Line, Column: at.Column, Detail: fmt.Sprintf(format, args...)}
-	if !slices.ContainsFunc(n.faults, func(other *validate.DocumentError) bool { return *other == *fault }) {
-		n.faults = append(n.faults, fault)
-	}
-}
-
 // see says where an element is, in an error about another.
 func (e element) see() string { return fmt.Sprintf("%s in line %d", e.what, e.at.Line) }
-
-// err returns the faults in the order of the document.
-func (n *names) err() error {
-	slices.SortStableFunc(n.faults, func(a, b *validate.DocumentError) int {
-		return compareLocations(a.Line, a.Column, b.Line, b.Column)
-	})
-	var errs []error
-	for _, fault := range n.faults {
-		errs = append(errs, fault)
-	}
-	return errors.Join(errs...)
-}
-
-func compareLocations(line, column, otherLine, otherColumn int) int {
-	return cmp.Or(cmp.Compare(line, otherLine), cmp.Compare(column, otherColumn))
-}
 
 // exported reports a name that is not exported.
 func (n *names) exported(name string, e element) bool {
@@ -106,7 +79,7 @@ func (n *names) unique(scope map[string]element, name string, e element) {
 }
 
 func (n *names) collide(name string, e, other element) {
-	if compareLocations(other.at.Line, other.at.Column, e.at.Line, e.at.Column) > 0 {
+	if cmp.Or(cmp.Compare(other.at.Line, e.at.Line), cmp.Compare(other.at.Column, e.at.Column)) > 0 {
 		e, other = other, e
 	}
 	n.fail(e.at, "%s has the Go name %s, as has %s: %s", e.what, name, other.see(), e.fix)
@@ -264,23 +237,3 @@ func (n *names) headers(response *openapi3.Response) {
 	}
 }
 
-// locate returns the location of an element or of a reference to it.
-func locate(origin *openapi3.Origin) openapi3.Location {
-	switch {
-	case origin == nil:
-		return openapi3.Location{Line: 1, Column: 1}
-	case origin.Key != nil:
-		return *origin.Key
-	case len(origin.Fields) > 0:
-		return origin.Fields[0]
-	}
-	return openapi3.Location{Line: 1, Column: 1}
-}
-
-// originOf returns the origin of a reference, or of the schema that is in its place.
-func originOf(ref *openapi3.SchemaRef) *openapi3.Origin {
-	if ref.Ref != "" {
-		return ref.Origin
-	}
-	return ref.Value.Origin
-}

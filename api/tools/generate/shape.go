@@ -21,11 +21,11 @@ import (
 type shaper struct {
 	schemas openapi3.Schemas
 	done    map[*openapi3.Schema]bool
-	names   *names
+	faults
 }
 
 func shape(file string, document *openapi3.T) error {
-	s := shaper{document.Components.Schemas, map[*openapi3.Schema]bool{}, &names{file: file}}
+	s := shaper{document.Components.Schemas, map[*openapi3.Schema]bool{}, faults{file: file}}
 	for _, name := range slices.Sorted(maps.Keys(s.schemas)) {
 		s.component(name)
 	}
@@ -62,7 +62,7 @@ func shape(file string, document *openapi3.T) error {
 			}
 		}
 	})
-	return s.names.err()
+	return s.err()
 }
 
 func (s *shaper) response(r *openapi3.Response, name string) {
@@ -120,7 +120,7 @@ func (s *shaper) name(ref *openapi3.SchemaRef, path []string, named bool) {
 	}
 	if other := s.schemas[name]; other != nil && !sameSchema(other.Value, ref.Value) {
 		line := locate(cmp.Or(other.Origin, originOf(other))).Line
-		s.names.fail(locate(originOf(ref)), "a schema in %s has the Go name %s, as has the schema %s in line %d: %s", path[0], name, name, line, fixType)
+		s.fail(locate(originOf(ref)), "a schema in %s has the Go name %s, as has the schema %s in line %d: %s", path[0], name, name, line, fixType)
 	}
 	ref.Value.Extensions, ref.Extensions = maps.Clone(ref.Value.Extensions), maps.Clone(ref.Extensions)
 	delete(ref.Value.Extensions, "x-go-type-name") // that of the component is its name
@@ -170,7 +170,7 @@ func (s *shaper) schema(ref *openapi3.SchemaRef, path []string, named bool) {
 		switch {
 		case part.Ref == "" && part.Value.Type.Is("null"):
 		case part.Ref == "" && v.Discriminator != nil:
-			s.names.fail(locate(originOf(part)), "an alternative of a discriminator needs a name: move it to components/schemas, and refer to it")
+			s.fail(locate(originOf(part)), "an alternative of a discriminator needs a name: move it to components/schemas, and refer to it")
 		default:
 			s.name(part, append(slices.Clip(path), fmt.Sprint(i)), true)
 		}
@@ -304,7 +304,7 @@ func (s *shaper) merge(into, from *openapi3.Schema, at openapi3.Location) {
 	if into.Type != nil && from.Type != nil {
 		both := intersection(into.Type.Slice(), from.Type.Slice())
 		if len(both) == 0 {
-			s.names.fail(at, "no value has both types that the allOf requires, %s and %s: %s", strings.Join(into.Type.Slice(), " or "), strings.Join(from.Type.Slice(), " or "), remove)
+			s.fail(at, "no value has both types that the allOf requires, %s and %s: %s", strings.Join(into.Type.Slice(), " or "), strings.Join(from.Type.Slice(), " or "), remove)
 		}
 		into.Type = &both
 	} else if into.Type == nil {
@@ -312,7 +312,7 @@ func (s *shaper) merge(into, from *openapi3.Schema, at openapi3.Location) {
 	}
 	var ok bool
 	if into.Format, ok = narrowerFormat(into.Format, from.Format, into.Type); !ok {
-		s.names.fail(at, "the allOf gives one value the formats %s and %s: keep one", into.Format, from.Format)
+		s.fail(at, "the allOf gives one value the formats %s and %s: keep one", into.Format, from.Format)
 	}
 	if a, b := literalsOf(into), literalsOf(from); len(a)+len(b) > 0 {
 		if excludesNull {
@@ -325,7 +325,7 @@ func (s *shaper) merge(into, from *openapi3.Schema, at openapi3.Location) {
 			return !hasType(value, into.Type) || len(b) > 0 && !slices.ContainsFunc(b, func(other any) bool { return sameLiteral(value, other) })
 		})
 		if len(into.Enum) == 0 {
-			s.names.fail(at, "no value is in both enums of the allOf, or has its type: %s", remove)
+			s.fail(at, "no value is in both enums of the allOf, or has its type: %s", remove)
 		}
 	}
 	into.Properties = maps.Clone(into.Properties)
@@ -349,7 +349,7 @@ func (s *shaper) merge(into, from *openapi3.Schema, at openapi3.Location) {
 		into.AdditionalProperties.Schema = nil
 	}
 	if len(into.OneOf)+len(into.AnyOf) > 0 && len(from.OneOf)+len(from.AnyOf) > 0 {
-		s.names.fail(at, "the allOf has two unions, for which there is no Go type: write them as one union, or %s", remove)
+		s.fail(at, "the allOf has two unions, for which there is no Go type: write them as one union, or %s", remove)
 	}
 	into.OneOf, into.AnyOf = slices.Concat(into.OneOf, from.OneOf), slices.Concat(into.AnyOf, from.AnyOf)
 	if into.Discriminator == nil {
@@ -440,19 +440,26 @@ func sameLiteral(a, b any) bool {
 
 // hasType reports whether a literal has one of the types, of which there may be none.
 func hasType(value any, types *openapi3.Types) bool {
-	if len(types.Slice()) == 0 {
-		return true
-	}
+	name := typeOf(value)
+	return len(types.Slice()) == 0 || types.Includes(name) || name == "integer" && types.Includes("number")
+}
+
+// typeOf returns the JSON type of a literal.
+func typeOf(value any) string {
 	switch value.(type) {
+	case nil:
+		return "null"
 	case string:
-		return types.Includes("string")
+		return "string"
 	case bool:
-		return types.Includes("boolean")
+		return "boolean"
 	case []any:
-		return types.Includes("array")
+		return "array"
 	case map[string]any:
-		return types.Includes("object")
+		return "object"
 	}
-	n := number(value)
-	return n != nil && (types.Includes("number") || types.Includes("integer") && n.IsInt())
+	if n := number(value); n != nil && n.IsInt() {
+		return "integer"
+	}
+	return "number"
 }

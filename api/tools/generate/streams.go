@@ -109,7 +109,7 @@ func hasStream(content openapi3.Content) bool {
 // for this type: that of the items, or of the data of server-sent events. Responses with streams are moved from the
 // components to their operations, where the templates find them.
 func nameStreams(path string, document *openapi3.T) error {
-	a := streamAdapter{schemas: document.Components.Schemas, names: &names{file: path}}
+	a := streamAdapter{schemas: document.Components.Schemas, faults: faults{file: path}}
 	for _, name := range slices.Sorted(maps.Keys(document.Components.Responses)) {
 		a.content(document.Components.Responses[name].Value.Content, name)
 	}
@@ -123,12 +123,13 @@ func nameStreams(path string, document *openapi3.T) error {
 		}
 	})
 	maps.DeleteFunc(document.Components.Responses, func(_ string, r *openapi3.ResponseRef) bool { return hasStream(r.Value.Content) })
-	return a.names.err()
+	return a.err()
 }
 
 type streamAdapter struct {
+	faults
+
 	schemas openapi3.Schemas
-	names   *names
 	origin  *openapi3.Origin // of the media type
 }
 
@@ -150,7 +151,7 @@ func (a *streamAdapter) content(content openapi3.Content, name string) {
 			found.schema = a.named(found.schema, name+" item", media)
 		}
 		if allowsNull(found.schema.Value) {
-			a.names.fail(locate(cmp.Or(originOf(found.schema), a.origin)), "the items of %s may be null, for which their Go type has no value: allow no null", media)
+			a.fail(locate(cmp.Or(originOf(found.schema), a.origin)), "the items of %s may be null, for which their Go type has no value: allow no null", media)
 		}
 		described.Schema, described.ItemSchema = nil, found.schema
 		described.Extensions = extended(map[string]any{streamExtension: found}, described.Extensions)
@@ -171,7 +172,7 @@ func (a *streamAdapter) named(schema *openapi3.SchemaRef, name, media string) *o
 			return openapi3.NewSchemaRef("#/components/schemas/"+name, schema.Value)
 		}
 	}
-	a.names.fail(locate(cmp.Or(originOf(schema), a.origin)), "the items of %s would have the Go name %s, which another schema has: move them to components/schemas, and refer to them",
+	a.fail(locate(cmp.Or(originOf(schema), a.origin)), "the items of %s would have the Go name %s, which another schema has: move them to components/schemas, and refer to them",
 		media, codegen.SchemaNameToTypeName(name+" "+streamTag(media)))
 	return schema
 }
@@ -224,7 +225,7 @@ func (a *streamAdapter) data(item *openapi3.Schema, name, media string) (*openap
 		}
 		data := a.named(one.data, strings.TrimSuffix(name, "data")+one.events[0], media)
 		if allowsNull(data.Value) {
-			a.names.fail(locate(cmp.Or(originOf(data), a.origin)), "the data of the event %s may be null, for which its Go type has no value: allow no null", one.events[0])
+			a.fail(locate(cmp.Or(originOf(data), a.origin)), "the data of the event %s may be null, for which its Go type has no value: allow no null", one.events[0])
 		}
 		union.Fields = append(union.Fields, eventField{codegen.SchemaNameToTypeName(path.Base(data.Ref)), one.events})
 	}

@@ -73,17 +73,11 @@ func isObject(schema *openapi3.Schema) bool {
 		schema.AdditionalProperties.Schema != nil
 }
 
-// typeOfLiterals returns the JSON type of the const and enum of a schema, or "" if they have none or several.
+// typeOfLiterals returns the JSON type of the const and enum of a schema, which are strings or booleans, or "".
 func typeOfLiterals(schema *openapi3.Schema) (name string) {
 	for _, value := range literalsOf(schema) {
-		one := ""
-		switch value.(type) {
-		case string:
-			one = "string"
-		case bool:
-			one = "boolean"
-		}
-		if one == "" || name != "" && one != name {
+		one := typeOf(value)
+		if one != "string" && one != "boolean" || name != "" && one != name {
 			return ""
 		}
 		name = one

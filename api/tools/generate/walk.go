@@ -14,62 +14,71 @@ func eachSchema(document *openapi3.T, visit func(*openapi3.SchemaRef)) {
 		w.schema(document.Components.Schemas[name])
 	}
 	eachContent(document, w.content)
-	eachParameter(document, func(p *openapi3.Parameter) {
+	for p := range parameters(document) {
 		w.schema(p.Schema)
 		w.content(p.Content)
-	})
+	}
 }
 
 // eachContent calls visit for the media types of each request body and response, once.
 func eachContent(document *openapi3.T, visit func(openapi3.Content)) {
-	seen := map[any]bool{}
-	once := func(of any, content openapi3.Content) {
-		if !seen[of] {
-			seen[of] = true
-			visit(content)
-		}
+	for body := range requestBodies(document) {
+		visit(body.Content)
 	}
+	for response := range responses(document) {
+		visit(response.Content)
+	}
+}
+
+// requestBodies returns the request bodies of the components and operations.
+func requestBodies(document *openapi3.T) map[*openapi3.RequestBody]bool {
+	all := map[*openapi3.RequestBody]bool{}
 	for _, body := range document.Components.RequestBodies {
-		once(body.Value, body.Value.Content)
-	}
-	for _, response := range document.Components.Responses {
-		once(response.Value, response.Value.Content)
+		all[body.Value] = true
 	}
 	eachOperation(document, func(_ *openapi3.PathItem, operation *openapi3.Operation) {
 		if operation.RequestBody != nil {
-			once(operation.RequestBody.Value, operation.RequestBody.Value.Content)
-		}
-		for _, response := range operation.Responses.Map() {
-			once(response.Value, response.Value.Content)
+			all[operation.RequestBody.Value] = true
 		}
 	})
+	return all
 }
 
-// eachParameter calls visit for each parameter and each header of a response. It may call it several times for a
-// component.
-func eachParameter(document *openapi3.T, visit func(*openapi3.Parameter)) {
-	headers := func(response *openapi3.ResponseRef) {
-		for _, header := range response.Value.Headers {
-			visit(&header.Value.Parameter)
-		}
-	}
-	for _, parameter := range document.Components.Parameters {
-		visit(parameter.Value)
-	}
-	for _, header := range document.Components.Headers {
-		visit(&header.Value.Parameter)
-	}
+// responses returns the responses of the components and operations.
+func responses(document *openapi3.T) map[*openapi3.Response]bool {
+	all := map[*openapi3.Response]bool{}
 	for _, response := range document.Components.Responses {
-		headers(response)
+		all[response.Value] = true
+	}
+	eachOperation(document, func(_ *openapi3.PathItem, operation *openapi3.Operation) {
+		for _, response := range operation.Responses.Map() {
+			all[response.Value] = true
+		}
+	})
+	return all
+}
+
+// parameters returns the parameters of the components and operations, and the headers of responses.
+func parameters(document *openapi3.T) map[*openapi3.Parameter]bool {
+	all := map[*openapi3.Parameter]bool{}
+	for _, parameter := range document.Components.Parameters {
+		all[parameter.Value] = true
 	}
 	eachOperation(document, func(item *openapi3.PathItem, operation *openapi3.Operation) {
 		for _, parameter := range slices.Concat(item.Parameters, operation.Parameters) {
-			visit(parameter.Value)
-		}
-		for _, response := range operation.Responses.Map() {
-			headers(response)
+			all[parameter.Value] = true
 		}
 	})
+	headers := []openapi3.Headers{document.Components.Headers}
+	for response := range responses(document) {
+		headers = append(headers, response.Headers)
+	}
+	for _, named := range headers {
+		for _, header := range named {
+			all[&header.Value.Parameter] = true
+		}
+	}
+	return all
 }
 
 // eachOperation calls visit for each operation of the paths and webhooks.
