@@ -12,125 +12,93 @@ import (
 	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
 )
 
-// resultOf describes the result of the client method of an operation. If responses have several media types, JSON is
-// preferred to streams, streams to text, and text to all others. If one response has JSON of several Go types,
-// application/json is preferred.
+// kinds are the kinds of bodies, from the least preferred to the most, and how an error calls them.
+//
+//nolint:gochecknoglobals // never changed
+var kinds = []struct{ name, said string }{{"bodyStream", "bytes"}, {"bodyText", "text"}, {"bodyItems", "a stream of "}, {"bodyJSON", "JSON"}}
+
+// kindOfMedia returns the index of the kind that bodies of a media type have.
+func kindOfMedia(media string) int {
+	switch {
+	case isJSON(media):
+		return 3
+	case strings.HasPrefix(media, streamed):
+		return 2
+	case strings.HasPrefix(media, "text/"):
+		return 1
+	}
+	return 0
+}
+
+// resultOf describes the result of the client method of an operation. If a response has several media types, JSON is
+// preferred to streams, streams to text, and text to all others. If it has JSON of several Go types, application/json
+// is preferred. A method returns bodies of one kind, and streams of one type.
 func resultOf(d codegen.OperationDefinition) (result, error) {
 	a := result{Kind: "bodyNone"}
-	if err := sameKind(d); err != nil {
-		return a, err
-	}
-	for _, response := range successes(d.Responses) {
-		a.addStreams(d, response)
-	}
-	types := map[string]bool{}
 	var media []string
-	var each []success
+	first, of := "", ""
 	for _, response := range successes(d.Responses) {
 		if response.StatusCode == notModified {
 			a.NotModified, a.Empty = true, true
 			continue
 		}
 		a.Empty, a.Redirect = a.Empty || len(response.Contents) == 0, a.Redirect || isRedirect(response.StatusCode)
-		chosen := ""
-		for _, content := range response.Contents {
-			if content.IsJSON() && (chosen == "" || content.ContentType == mediaJSON) {
-				chosen = content.Schema.TypeDecl()
-			}
+		if len(response.Contents) == 0 {
+			continue
 		}
+		preferred := slices.MaxFunc(response.Contents, func(a, b codegen.ResponseContentDefinition) int {
+			if order := kindOfMedia(a.ContentType) - kindOfMedia(b.ContentType); order != 0 || b.ContentType != mediaJSON {
+				return order
+			}
+			return -1
+		})
+		kind := kindOfMedia(preferred.ContentType)
+		said := kinds[kind].said
 		for _, content := range response.Contents {
-			if content.IsJSON() && content.Schema.TypeDecl() != chosen || strings.HasPrefix(content.ContentType, streamed) {
+			if s := streamOf(d.Spec.Responses.Value(response.StatusCode).Value.Content, content.ContentType); s != nil {
+				items, err := s.Type()
+				if err != nil {
+					return a, err
+				}
+				if content.ContentType == preferred.ContentType {
+					said += items
+				}
+				a.Streams = append(a.Streams, s)
+			}
+			isOther := kinds[kind].name == "bodyJSON" && content.Schema.TypeDecl() != preferred.Schema.TypeDecl()
+			if kindOfMedia(content.ContentType) != kind || isOther {
 				continue
 			}
 			media = append(media, withoutSuffix(content.ContentType))
 			a.Empty = a.Empty || content.IsJSON() && isNull(content.Schema.OAPISchema)
 		}
-		if chosen != "" {
-			types[chosen] = true
-			each = append(each, success{"JSON" + response.StatusCode, chosen, condition(response.StatusCode)})
+		if first != "" && said != first {
+			return a, fmt.Errorf("the response %s is %s, and %s is %s: give them the same", of, first, response.StatusCode, said)
 		}
-	}
-	if d.Method == http.MethodHead { // has no body
-		types, a.Streams = nil, nil
-	}
-	isText := func(m string) bool { return strings.HasPrefix(m, "text/") }
-	switch {
-	case d.Method == http.MethodHead:
-	case len(types) > 0:
-		a.Kind = "bodyJSON"
-		media = slices.DeleteFunc(media, func(m string) bool { return !isJSON(m) })
-	case len(a.Streams) > 0:
-		return a.ofStream(), nil
-	case len(media) > 0 && slices.ContainsFunc(media, isText):
-		a.Kind = "bodyText"
-		media = slices.DeleteFunc(media, func(m string) bool { return !isText(m) })
-	case len(media) > 0:
-		a.Kind = "bodyStream"
-	}
-	slices.Sort(media)
-	a.Accept = strings.Join(append(slices.Compact(media), "application/problem+json"), ", ")
-	if len(types) == 0 {
-		return a, nil
-	}
-	if a.Whole = len(types) > 1; a.Whole {
-		for i := range each {
-			qualified, err := qualify(each[i].Type)
+		first, of, a.Kind = said, response.StatusCode, kinds[kind].name
+		if a.Kind == "bodyJSON" {
+			declared, err := qualify(preferred.Schema.TypeDecl())
 			if err != nil {
 				return a, err
 			}
-			each[i].Type = qualified
-		}
-		a.Each = each
-	}
-	declared := slices.Sorted(maps.Keys(types))[0]
-	a.Slice = strings.HasPrefix(declared, "[") || strings.HasPrefix(declared, "map[")
-	var err error
-	a.Type, err = qualify(declared)
-	return a, err
-}
-
-// sameKind returns an error if the successes of an operation have bodies of several kinds, or streams of several types,
-// of which a method can return only one.
-func sameKind(d codegen.OperationDefinition) error {
-	first, of := "", ""
-	for _, response := range successes(d.Responses) {
-		kind, found := "", 0
-		for _, content := range response.Contents {
-			s := streamOf(d.Spec.Responses.Value(response.StatusCode).Value.Content, content.ContentType)
-			switch {
-			case content.IsJSON():
-				kind, found = "JSON", 4
-			case s != nil && found < 3:
-				items, err := s.Type()
-				if err != nil {
-					return err
-				}
-				kind, found = "a stream of "+items, 3
-			case strings.HasPrefix(content.ContentType, "text/") && found < 2:
-				kind, found = "text", 2
-			case found < 1:
-				kind, found = "bytes", 1
-			}
-		}
-		switch {
-		case kind == "":
-		case first == "":
-			first, of = kind, response.StatusCode
-		case kind != first:
-			return fmt.Errorf("the response %s is %s, and %s is %s: give them the same", of, first, response.StatusCode, kind)
+			a.Each = append(a.Each, success{"JSON" + response.StatusCode, declared, condition(response.StatusCode)})
 		}
 	}
-	return nil
-}
-
-// addStreams adds the streams of a response. Those that can be resumed are first.
-func (r *result) addStreams(d codegen.OperationDefinition, response codegen.ResponseDefinition) {
-	for _, content := range response.Contents {
-		if s := streamOf(d.Spec.Responses.Value(response.StatusCode).Value.Content, content.ContentType); s != nil {
-			r.Streams = append(r.Streams, s)
-		}
+	slices.SortStableFunc(a.Streams, func(a, b *itemStream) int { return cmp.Compare(a.Format, b.Format) }) // events first
+	switch {
+	case d.Method == http.MethodHead: // has no body
+		a.Kind, a.Each, a.Streams = "bodyNone", nil, nil
+	case a.Kind == "bodyItems":
+		return a.ofStream(), nil
 	}
-	slices.SortStableFunc(r.Streams, func(a, b *itemStream) int { return cmp.Compare(a.Format, b.Format) }) // events first
+	slices.Sort(media)
+	a.Accept = strings.Join(append(slices.Compact(media), "application/problem+json"), ", ")
+	for _, one := range a.Each {
+		a.Whole = a.Whole || one.Type != a.Each[0].Type
+		a.Type = a.Each[0].Type
+		a.Slice = strings.HasPrefix(a.Type, "[") || strings.HasPrefix(a.Type, "map[")
+	}
+	return a, nil
 }
 
 // ofStream returns the result of a method that returns the items of the first stream.
