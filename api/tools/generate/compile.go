@@ -10,6 +10,7 @@ import (
 	"go/types"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,35 +20,34 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// compile type-checks the generated files, together with the other files of their packages, and the sample programs. It
-// returns an error for each element of the document whose code does not compile. Errors in other files are not
-// returned: they are to be corrected after an edit of the document.
-func (f files) compile(n *names) error {
+// compile type-checks the generated files, together with the other files of their packages. It returns an error for
+// each element of the document whose code does not compile. Errors in other files are not returned: they are to be
+// corrected after an edit of the document.
+func (f files) compile(n *names) (*compilation, error) {
 	c, err := newCompilation(f)
 	if err != nil {
-		return err
-	}
-	for _, name := range c.roots() {
-		c.findRepeated(name, n)
-	}
-	if err := n.err(); err != nil {
-		return err
+		return nil, err
 	}
 	for _, name := range c.roots() {
 		c.imported[module+name] = c.check(module+name, c.syntax[name])
 	}
-	for _, name := range slices.Sorted(maps.Keys(f)) {
-		if strings.HasPrefix(name, samplesDir) && strings.HasSuffix(name, ".go") {
-			if file, err := parser.ParseFile(c.fset, name, f[name], parser.SkipObjectResolution); err == nil {
-				c.check("main", []*ast.File{file})
-			}
-		}
+	return c, c.blame(n)
+}
+
+// blame returns the errors of elements whose code does not compile.
+func (c *compilation) blame(n *names) error {
+	isRepeated := func(e compileError) bool { return repeated.MatchString(e.text) }
+	if slices.ContainsFunc(c.errs, isRepeated) { // the other errors follow from it
+		c.errs = slices.DeleteFunc(c.errs, func(e compileError) bool { return !isRepeated(e) })
 	}
 	for _, e := range c.errs {
 		n.blame(e)
 	}
 	return n.err()
 }
+
+// repeated matches the errors about a name that is declared twice.
+var repeated = regexp.MustCompile(`redeclared|already declared|with the same name`)
 
 const module = "github.com/avatarstudio/avatarstudio/"
 
@@ -58,6 +58,7 @@ type compilation struct {
 	syntax   map[string][]*ast.File    // by directory
 	imported map[string]*types.Package // by import path
 	errs     []compileError
+	added    bool // the last error was added
 }
 
 // compileError is an error in a generated file.
@@ -166,14 +167,22 @@ func (c *compilation) check(path string, syntax []*ast.File) *types.Package {
 	return p
 }
 
-// add records an error if it is in a generated file.
+// add records an error if it is in a generated file. An error that begins with a tab shows another place of the one
+// before it.
 func (c *compilation) add(err types.Error, syntax []*ast.File) {
+	if detail, ok := strings.CutPrefix(err.Msg, "\t"); ok {
+		if c.added {
+			c.errs[len(c.errs)-1].text += ", " + detail + " in " + c.fset.Position(err.Pos).Filename
+		}
+		return
+	}
+	c.added = false
 	for _, file := range syntax {
-		name := c.nameOf(file)
+		name := c.fset.Position(file.FileStart).Filename
 		if c.files[name] == nil || err.Pos < file.FileStart || err.Pos > file.FileEnd {
 			continue
 		}
-		e := compileError{file: name, text: strings.TrimSpace(err.Msg)}
+		e := compileError{file: name, text: err.Msg}
 		path, _ := astutil.PathEnclosingInterval(file, err.Pos, err.Pos)
 		for _, node := range path {
 			switch node := node.(type) {
@@ -185,66 +194,8 @@ func (c *compilation) add(err types.Error, syntax []*ast.File) {
 				e.names = append(e.names, node.Name.Name)
 			}
 		}
-		c.errs = append(c.errs, e)
+		c.errs, c.added = append(c.errs, e), true
 	}
-}
-
-func (c *compilation) nameOf(file *ast.File) string { return c.fset.Position(file.FileStart).Filename }
-
-// findRepeated reports names that are declared twice in a package, if one of them is in a generated file.
-func (c *compilation) findRepeated(name string, n *names) {
-	declaredIn := map[declaredName]string{}
-	for _, file := range c.syntax[name] { // the generated files are the last
-		path := c.nameOf(file)
-		for _, d := range declarations(file) {
-			other, repeated := declaredIn[d]
-			if repeated && c.files[path] != nil {
-				where := " is declared in " + other + " and " + path
-				if other == path {
-					where = " is declared twice in " + path
-				}
-				n.blame(compileError{file: name + "/", text: d.name + where, names: []string{d.name, d.of}})
-			}
-			declaredIn[d] = path
-		}
-	}
-}
-
-// declaredName is a name in a package, or of a field or method of a type.
-type declaredName struct{ of, name string }
-
-func declarations(file *ast.File) (all []declaredName) {
-	for _, declared := range file.Decls {
-		switch d := declared.(type) {
-		case *ast.FuncDecl:
-			all = append(all, declaredName{receiver(d), d.Name.Name})
-		case *ast.GenDecl:
-			for _, spec := range d.Specs {
-				switch spec := spec.(type) {
-				case *ast.ValueSpec:
-					for _, name := range spec.Names {
-						all = append(all, declaredName{"", name.Name})
-					}
-				case *ast.TypeSpec:
-					all = append(all, declaredName{"", spec.Name.Name})
-					all = append(all, fields(spec)...)
-				}
-			}
-		}
-	}
-	return slices.DeleteFunc(all, func(d declaredName) bool { return d.name == "_" || d.name == "init" })
-}
-
-// fields returns the named fields of a struct.
-func fields(spec *ast.TypeSpec) (all []declaredName) {
-	if fields, ok := spec.Type.(*ast.StructType); ok {
-		for _, field := range fields.Fields.List {
-			for _, name := range field.Names {
-				all = append(all, declaredName{spec.Name.Name, name.Name})
-			}
-		}
-	}
-	return all
 }
 
 // receiver returns the name of the type that a method has, or "".

@@ -153,10 +153,11 @@ func generate(path string, warnings io.Writer) (_ files, err error) {
 			return nil, err
 		}
 	}
-	if err := f.samples(original, all, elements); err != nil {
+	compiled, err := f.compile(elements)
+	if err != nil {
 		return nil, err
 	}
-	return f, f.compile(elements)
+	return f, f.samples(original, all, elements, compiled)
 }
 
 //go:embed doc.tmpl

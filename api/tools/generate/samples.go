@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -50,28 +49,18 @@ type sampleHeader struct {
 	Env         string // environment variable to read instead of Value
 }
 
-// samples generates the sample programs of all operations. The operations are from the adapted document, and everything
-// else is from the original document.
-func (f files) samples(document *openapi3.T, all []operation, n *names) error {
+// samples generates the sample programs of all operations, and compiles those in Go. The operations are from the
+// adapted document, and everything else is from the original document.
+func (f files) samples(document *openapi3.T, all []operation, n *names, c *compilation) error {
 	parsed, err := template.New("").Funcs(template.FuncMap{
 		"json": indentJSON, "typescript": typescriptLiteral, "python": pythonLiteral, "sh": shellQuote,
 	}).ParseFS(sampleTemplates, "sample.*.tmpl")
 	if err != nil {
 		return err
 	}
-	models, err := newLiterals(f["gen/api.gen.go"])
-	if err != nil {
-		return err
-	}
 	for _, o := range all {
-		s, err := describeSample(document, o)
-		if err == nil {
-			err = s.call(models)
-		}
-		if err != nil {
-			n.fail(n.operations[o.Name].at, "the operation %s has no sample, which is a fault of the generator: %v", o.ID, err)
-			continue
-		}
+		s := describeSample(document, o)
+		s.call(literals{c.imported[module+"gen"]})
 		for _, language := range []string{"sh", "go", "ts", "py"} {
 			var text bytes.Buffer
 			if err := parsed.ExecuteTemplate(&text, "sample."+language+".tmpl", &s); err != nil {
@@ -81,19 +70,22 @@ func (f files) samples(document *openapi3.T, all []operation, n *names) error {
 			if language == "go" {
 				if code, err = imports.Process(name, code, nil); err != nil {
 					n.fail(n.operations[o.Name].at, "the sample of the operation %s does not compile, which is a fault of the generator: %v", o.ID, err)
+					continue
 				}
+				file, err := parser.ParseFile(c.fset, name, code, parser.SkipObjectResolution)
+				if err != nil {
+					return err
+				}
+				c.check("main", []*ast.File{file})
 			}
 			f[name] = code
 		}
 	}
-	return n.err()
+	return c.blame(n)
 }
 
-func describeSample(document *openapi3.T, o operation) (sample, error) {
+func describeSample(document *openapi3.T, o operation) sample {
 	item := document.Paths.Value(o.Path)
-	if item == nil || item.GetOperation(o.Method) == nil {
-		return sample{}, errors.New("not in the document")
-	}
 	definition := item.GetOperation(o.Method)
 	o.ID = definition.OperationID // oapi-codegen changed the id in its own document
 	s := sample{operation: o, Bearer: takesBearer(document, definition), Target: o.Path, examples: map[string]any{}}
@@ -124,7 +116,7 @@ func describeSample(document *openapi3.T, o operation) (sample, error) {
 	}
 	s.describeBody(definition)
 	s.describeResponse(definition)
-	return s, nil
+	return s
 }
 
 func takesBearer(document *openapi3.T, definition *openapi3.Operation) bool {
@@ -209,11 +201,12 @@ func typescriptType(ref *openapi3.SchemaRef, inPlace string) string {
 }
 
 // call prepares the call of the client method in Go.
-func (s *sample) call(models *literals) error {
+func (s *sample) call(models literals) {
 	for _, p := range slices.Concat(s.PathParams, s.Required) {
-		literal, err := s.argument(models, p)
+		literal, err := models.parse(p.Type, s.examples[p.Name])
 		if err != nil {
-			return err
+			s.Prepare += "var " + p.Argument + " " + p.Type + "\n"
+			literal = p.Argument
 		}
 		s.Arguments = append(s.Arguments, literal)
 	}
@@ -225,11 +218,7 @@ func (s *sample) call(models *literals) error {
 		}
 		s.Arguments = append(s.Arguments, "body")
 	case s.Body.Kind != "" && s.JSON != nil:
-		expression, err := parser.ParseExpr(s.Body.Type)
-		if err != nil {
-			return err
-		}
-		literal, err := models.of(expression, s.JSON)
+		literal, err := models.parse(s.Body.Type, s.JSON)
 		if err != nil { // decode the JSON instead
 			s.Prepare += "var body " + s.Body.Type + "\nif err := json.Unmarshal([]byte(`" + indentJSON(s.JSON) +
 				"`), &body); err != nil {\nlog.Fatal(err)\n}\n"
@@ -247,20 +236,6 @@ func (s *sample) call(models *literals) error {
 	if name, ok := strings.CutPrefix(s.Success.Type, "gen."); ok && ast.IsExported(name) {
 		s.Result = argument(name)
 	}
-	return nil
-}
-
-func (s *sample) argument(models *literals, p parameter) (string, error) {
-	expression, err := parser.ParseExpr(p.Type)
-	if err != nil {
-		return "", err
-	}
-	literal, err := models.of(expression, s.examples[p.Name])
-	if err != nil {
-		s.Prepare += "var " + p.Argument + " " + p.Type + "\n"
-		literal = p.Argument
-	}
-	return literal, nil
 }
 
 func indentJSON(value any) string {
