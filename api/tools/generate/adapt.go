@@ -11,9 +11,6 @@ import (
 
 // adapt changes the document in memory where oapi-codegen would generate unsuitable code.
 func adapt(path string, document *openapi3.T) error {
-	if err := nameStreams(path, document); err != nil {
-		return err
-	}
 	withoutRequestID(document)
 	shortNames(document)
 	mergeMediaRanges(document)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
+
+	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 )
 
 // shaper reduces schemas to what determines their Go types, in forms for which oapi-codegen generates right ones: an
@@ -35,7 +37,7 @@ func shape(file string, document *openapi3.T) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.RequestBodies)) {
 		content := c.RequestBodies[name].Value.Content
-		if s.content(content, name); len(jsonTypes(content)) > 1 { // oapi-codegen would give all types the same name
+		if s.content(content, name, name); len(jsonTypes(content)) > 1 { // oapi-codegen would give all types the same name
 			delete(c.RequestBodies, name)
 		}
 	}
@@ -43,33 +45,38 @@ func shape(file string, document *openapi3.T) error {
 		s.parameter(&c.Headers[name].Value.Parameter, name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Responses)) {
-		s.response(c.Responses[name].Value, name)
+		s.response(c.Responses[name].Value, name, name)
 	}
 	eachOperation(document, func(item *openapi3.PathItem, o *openapi3.Operation) {
 		for _, p := range slices.Concat(item.Parameters, o.Parameters) {
 			s.parameter(p.Value, o.OperationID+" params "+p.Value.Name)
 		}
 		if o.RequestBody != nil {
-			s.content(o.RequestBody.Value.Content, o.OperationID)
+			s.content(o.RequestBody.Value.Content, o.OperationID, o.OperationID)
 		}
 		for _, status := range slices.Sorted(maps.Keys(o.Responses.Map())) {
 			response := o.Responses.Value(status)
-			s.response(response.Value, o.OperationID+" "+status)
+			s.response(response.Value, o.OperationID+" "+status, o.OperationID)
 			for _, described := range response.Value.Content {
 				if described.Extensions[nullExtension] != nil { // the type of a component cannot be null
 					response.Ref = ""
 				}
 			}
+			if hasStream(response.Value.Content) { // for the templates
+				response.Ref = ""
+			}
 		}
 	})
+	maps.DeleteFunc(c.Responses, func(_ string, r *openapi3.ResponseRef) bool { return hasStream(r.Value.Content) })
 	return s.err()
 }
 
-func (s *shaper) response(r *openapi3.Response, name string) {
+// response shapes a response. name begins the names of the types in it, and of the names of those in a stream.
+func (s *shaper) response(r *openapi3.Response, name, of string) {
 	for _, header := range slices.Sorted(maps.Keys(r.Headers)) {
 		s.parameter(&r.Headers[header].Value.Parameter, name+" "+header)
 	}
-	s.content(r.Content, name)
+	s.content(r.Content, name, of)
 }
 
 // parameter shapes the schema of a parameter or header. Its enums have names of oapi-codegen.
@@ -83,13 +90,17 @@ func (s *shaper) parameter(p *openapi3.Parameter, name string) {
 	}
 }
 
-func (s *shaper) content(content openapi3.Content, name string) {
+func (s *shaper) content(content openapi3.Content, name, of string) {
 	for _, media := range slices.Sorted(maps.Keys(content)) {
 		path := []string{name, "body"}
 		if len(content) > 1 {
 			path = []string{name, media, "body"}
 		}
 		described := content[media]
+		if format, ok := stream.FormatOf(media); ok && described.ItemSchema != nil {
+			s.stream(content, media, format, of)
+			continue
+		}
 		s.name(described.Schema, path, true)
 		s.inside(described.ItemSchema, append(path, "item"))
 		if described.Schema != nil && isJSON(media) && allowsNull(described.Schema.Value) {
@@ -111,9 +122,13 @@ func (s *shaper) component(name string) {
 func (s *shaper) inside(ref *openapi3.SchemaRef, path []string) { s.name(ref, path, false) }
 
 func (s *shaper) name(ref *openapi3.SchemaRef, path []string, named bool) {
-	if s.schema(ref, path, named); ref == nil || ref.Ref != "" || !needsName(ref) {
-		return
+	if s.schema(ref, path, named); ref != nil && ref.Ref == "" && needsName(ref) {
+		s.declare(ref, path)
 	}
+}
+
+// declare makes a schema a component.
+func (s *shaper) declare(ref *openapi3.SchemaRef, path []string) {
 	name, given := extended(ref.Value.Extensions, ref.Extensions)["x-go-type-name"].(string)
 	if !given {
 		name = codegen.SchemaNameToTypeName(codegen.PathToTypeName(slices.Clone(path)))

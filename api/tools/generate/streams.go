@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -96,85 +95,34 @@ func streamOf(content openapi3.Content, media string) *itemStream {
 	return &qualified
 }
 
+func hasStream(content openapi3.Content) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Keys(content)), func(media string) bool { return strings.HasPrefix(media, streamed) })
+}
+
 func streamTag(media string) string {
 	tags := map[string]string{"text/event-stream": "EventStream", "application/jsonl": "JSONL", "application/x-ndjson": "NDJSON"}
 	return cmp.Or(tags[media], codegen.SchemaNameToTypeName(media))
 }
 
-func hasStream(content openapi3.Content) bool {
-	return slices.ContainsFunc(slices.Collect(maps.Keys(content)), func(media string) bool { return strings.HasPrefix(media, streamed) })
-}
-
-// nameStreams renames the media types whose items have a Go type, and makes their item schema refer to the component
-// for this type: that of the items, or of the data of server-sent events. Responses with streams are moved from the
-// components to their operations, where the templates find them.
-func nameStreams(path string, document *openapi3.T) error {
-	a := streamAdapter{schemas: document.Components.Schemas, faults: faults{file: path}}
-	for _, name := range slices.Sorted(maps.Keys(document.Components.Responses)) {
-		a.content(document.Components.Responses[name].Value.Content, name)
+// stream renames a media type whose items have a Go type, which is that of the items, or of the data of server-sent
+// events. The name begins the names of the types that are declared in it.
+func (s *shaper) stream(content openapi3.Content, media string, format stream.Format, name string) {
+	described := content[media]
+	found := &itemStream{Media: media, Tag: streamTag(media), Events: format == stream.Events, schema: described.ItemSchema}
+	found.Format = map[stream.Format]string{stream.Events: "stream.Events", stream.Lines: "stream.Lines"}[format]
+	if found.Events {
+		found.Resumable = declares(described.ItemSchema.Value, "id")
+		found.schema, found.union = s.data(described.ItemSchema.Value, name)
+	} else {
+		s.inside(found.schema, []string{name, "item"})
 	}
-	eachOperation(document, func(_ *openapi3.PathItem, operation *openapi3.Operation) {
-		for _, status := range operation.Responses.Keys() {
-			response := operation.Responses.Value(status)
-			a.content(response.Value.Content, operation.OperationID)
-			if hasStream(response.Value.Content) {
-				response.Ref = ""
-			}
-		}
-	})
-	maps.DeleteFunc(document.Components.Responses, func(_ string, r *openapi3.ResponseRef) bool { return hasStream(r.Value.Content) })
-	return a.err()
-}
-
-type streamAdapter struct {
-	faults
-
-	schemas openapi3.Schemas
-	origin  *openapi3.Origin // of the media type
-}
-
-// content adapts the media types of a body. The name of the body begins the names of the types that are declared in it.
-func (a *streamAdapter) content(content openapi3.Content, name string) {
-	for _, media := range slices.Sorted(maps.Keys(content)) {
-		described := content[media]
-		format, ok := stream.FormatOf(media)
-		if !ok || described.ItemSchema == nil {
-			continue
-		}
-		a.origin = described.Origin
-		found := &itemStream{Media: media, Tag: streamTag(media), Events: format == stream.Events, schema: described.ItemSchema}
-		found.Format = map[stream.Format]string{stream.Events: "stream.Events", stream.Lines: "stream.Lines"}[format]
-		if found.Events {
-			found.Resumable = declares(described.ItemSchema.Value, "id")
-			found.schema, found.union = a.data(described.ItemSchema.Value, name+" data", media)
-		} else {
-			found.schema = a.named(found.schema, name+" item", media)
-		}
-		if allowsNull(found.schema.Value) {
-			a.fail(locate(cmp.Or(originOf(found.schema), a.origin)), "the items of %s may be null, for which their Go type has no value: allow no null", media)
-		}
-		described.Schema, described.ItemSchema = nil, found.schema
-		described.Extensions = extended(map[string]any{streamExtension: found}, described.Extensions)
-		content[streamed+media] = described
-		delete(content, media)
+	if allowsNull(found.schema.Value) {
+		s.fail(locate(cmp.Or(originOf(found.schema), described.Origin)), "the items of %s may be null, for which their Go type has no value: allow no null", media)
 	}
-}
-
-// named returns a reference to a component with a schema. If the schema is not a component, named makes it one.
-func (a *streamAdapter) named(schema *openapi3.SchemaRef, name, media string) *openapi3.SchemaRef {
-	if schema.Ref != "" {
-		return schema
-	}
-	for _, name := range []string{name, name + " " + streamTag(media)} {
-		name = codegen.SchemaNameToTypeName(name)
-		if other := a.schemas[name]; other == nil || sameSchema(other.Value, schema.Value) {
-			a.schemas[name] = schema
-			return openapi3.NewSchemaRef("#/components/schemas/"+name, schema.Value)
-		}
-	}
-	a.fail(locate(cmp.Or(originOf(schema), a.origin)), "the items of %s would have the Go name %s, which another schema has: move them to components/schemas, and refer to them",
-		media, codegen.SchemaNameToTypeName(name+" "+streamTag(media)))
-	return schema
+	described.Schema, described.ItemSchema = nil, found.schema
+	described.Extensions = extended(map[string]any{streamExtension: found}, described.Extensions)
+	content[streamed+media] = described
+	delete(content, media)
 }
 
 // sameSchema reports whether two schemas are equal, wherever they are.
@@ -197,7 +145,7 @@ func allowsNull(schema *openapi3.Schema) bool {
 // data returns the schema of the data of server-sent events: that of the JSON in it, or a string if some data is not
 // JSON. If the events have data of several schemas, it is their union: an eventUnion if the type of an event tells
 // which one it has.
-func (a *streamAdapter) data(item *openapi3.Schema, name, media string) (*openapi3.SchemaRef, *eventUnion) {
+func (s *shaper) data(item *openapi3.Schema, name string) (*openapi3.SchemaRef, *eventUnion) {
 	var all []variant
 	for _, found := range variantsOf(item) {
 		if found.data == nil {
@@ -210,29 +158,38 @@ func (a *streamAdapter) data(item *openapi3.Schema, name, media string) (*openap
 			all[same].events = append(all[same].events, found.events...)
 		}
 	}
-	if data := all[0].data; len(all) == 1 {
-		if data.Value.Type.Is("string") && len(data.Value.Enum) == 0 { // Data of type string is text
-			return anyValue(), nil
+	whole := all[0].data
+	if len(all) > 1 {
+		whole = openapi3.NewSchemaRef("", &openapi3.Schema{Origin: item.Origin})
+		union := &eventUnion{Name: codegen.SchemaNameToTypeName(name + " data")}
+		for _, one := range all {
+			whole.Value.OneOf = append(whole.Value.OneOf, one.data)
+			union.add(s, name, one)
 		}
-		return a.named(data, name, media), nil
-	}
-	union, parts := &eventUnion{Name: codegen.SchemaNameToTypeName(name)}, openapi3.SchemaRefs{}
-	for _, one := range all {
-		parts = append(parts, one.data)
-		if union == nil || len(one.events) == 0 {
-			union = nil
-			continue
+		if len(union.Fields) == len(all) {
+			return openapi3.NewSchemaRef("", &openapi3.Schema{Extensions: map[string]any{"x-go-type": union.Name}, Origin: item.Origin}), union
 		}
-		data := a.named(one.data, strings.TrimSuffix(name, "data")+one.events[0], media)
-		if allowsNull(data.Value) {
-			a.fail(locate(cmp.Or(originOf(data), a.origin)), "the data of the event %s may be null, for which its Go type has no value: allow no null", one.events[0])
-		}
-		union.Fields = append(union.Fields, eventField{codegen.SchemaNameToTypeName(path.Base(data.Ref)), one.events})
+	} else if whole.Value.Type.Is("string") && len(whole.Value.Enum) == 0 { // Data of type string is text
+		return anyValue(), nil
 	}
-	if union != nil {
-		return openapi3.NewSchemaRef("", &openapi3.Schema{Extensions: map[string]any{"x-go-type": union.Name}, Origin: item.Origin}), union
+	s.inside(whole, []string{name, "data"})
+	return whole, nil
+}
+
+// add adds a field for the data of events, if their type is constant.
+func (u *eventUnion) add(s *shaper, name string, events variant) {
+	if len(events.events) == 0 {
+		return
 	}
-	return a.named(openapi3.NewSchemaRef("", &openapi3.Schema{OneOf: parts, Origin: item.Origin}), name, media), nil
+	path := []string{name, events.events[0]}
+	if s.name(events.data, path, true); events.data.Ref == "" {
+		s.declare(events.data, path)
+	}
+	if allowsNull(events.data.Value) {
+		s.fail(locate(originOf(events.data)), "the data of the event %s may be null, for which its Go type has no value: allow no null", events.events[0])
+	}
+	component, _ := componentName(events.data.Ref)
+	u.Fields = append(u.Fields, eventField{component, events.events})
 }
 
 // variant is a kind of server-sent event.

@@ -10,7 +10,7 @@ import (
 )
 
 // The data of events has the type of its JSON. If some data is not JSON, it is text.
-func TestNameStreams_givesEventsTheTypeOfTheirData(t *testing.T) {
+func TestShape_givesEventsTheTypeOfTheirData(t *testing.T) {
 	t.Parallel()
 	const (
 		one  = `{"type": "string", "contentMediaType": "application/json", "contentSchema": {"type": "object", "properties": {"a": {}}}}`
@@ -35,9 +35,9 @@ func TestNameStreams_givesEventsTheTypeOfTheirData(t *testing.T) {
 	} {
 		var schema openapi3.Schema
 		harness.Check(t, json.Unmarshal([]byte(test.schema), &schema))
-		a := streamAdapter{schemas: openapi3.Schemas{}}
+		a := shaper{schemas: openapi3.Schemas{}, done: map[*openapi3.Schema]bool{}}
 		content := openapi3.Content{"text/event-stream": {ItemSchema: &openapi3.SchemaRef{Value: &schema}}}
-		a.content(content, "watch")
+		a.content(content, "watch", "watch")
 		found := streamOf(content, streamed+"text/event-stream")
 		got := found.schema.Ref
 		if types := found.schema.Value.Type.Slice(); got == "" && len(types) > 0 {
