@@ -88,7 +88,7 @@ func TestSend_followsNoRedirects(t *testing.T) {
 	statuses := []int{200, 201, 204, 299, 300, 301, 302, 303, 304, 307, 308, 400, 401, 404, 410, 429, 500, 503, 599, 999}
 	var faults []faultserver.Fault
 	for _, status := range statuses {
-		faults = append(faults, faultserver.Redirect(status, "http://"+inside.Addr().String()+"/"))
+		faults = append(faults, faultserver.Respond(status, http.Header{"Location": {"http://" + inside.Addr().String() + "/"}}, ""))
 	}
 	s, server := newSender(t, sender.Config{}), faultserver.New(t, faults...)
 	for _, status := range statuses {

@@ -54,16 +54,6 @@ func Respond(status int, header http.Header, body string) Fault {
 // Status responds with a status and no body.
 func Status(status int) Fault { return Respond(status, nil, "") }
 
-// RetryAfter responds with a Retry-After header of any value, such as "120", a date, "-1" or "soon".
-func RetryAfter(status int, value string) Fault {
-	return Respond(status, http.Header{"Retry-After": {value}}, "")
-}
-
-// Redirect responds with a Location header.
-func Redirect(status int, location string) Fault {
-	return Respond(status, http.Header{"Location": {location}}, "")
-}
-
 // Raw writes text, and then keeps the connection open until the sender closes it.
 func Raw(text string) Fault { return Repeat(text, "", 0) }
 
@@ -132,16 +122,6 @@ func ManyHeaders(number int) Fault {
 
 // EndlessInformational sends 103 responses until the sender closes the connection.
 func EndlessInformational() Fault { return Repeat("", "HTTP/1.1 103 Early Hints\r\n\r\n", 0) }
-
-// BrokenStatusLine responds with a status line that is not HTTP.
-func BrokenStatusLine() Fault { return Raw("HTTP/1.1 OK 200\r\n\r\n") }
-
-// HTTP10 responds with 200 in HTTP/1.0. The body ends with the connection.
-func HTTP10() Fault { return Cut("HTTP/1.0 200 OK\r\n\r\nok") }
-
-// CloseBetween responds with 200 as if the connection stayed open, and then closes it, so that the next
-// request may be sent on a closing connection.
-func CloseBetween() Fault { return Cut("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") }
 
 // ResetMidRequest resets the connection before the request body is read.
 func ResetMidRequest() Fault { return Fault{early: true, serve: ResetAfterBody().serve} }
