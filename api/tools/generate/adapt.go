@@ -22,7 +22,8 @@ func adapt(path string, document *openapi3.T) error {
 	}
 	holdAllValues(document)
 	shareResponses(document)
-	return nullableMembers(document)
+	nullableMembers(document)
+	return nil
 }
 
 // firstExtension is the extension of a response that declares the types that all references to a component share.

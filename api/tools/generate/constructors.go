@@ -23,7 +23,7 @@ type constructor struct {
 // constructors describes a constructor for each component with required members that is a successful response or an
 // item of a list in one. With constructors, a new required member breaks callers at compile time. A Go literal could
 // omit it. The parameters are in the order of the names of the members, so another order in the document swaps none.
-func constructors(document *openapi3.T) ([]constructor, error) {
+func constructors(document *openapi3.T) []constructor {
 	schemas, seen := map[string]*openapi3.Schema{}, map[*openapi3.Schema]bool{}
 	eachOperation(document, func(_ *openapi3.PathItem, operation *openapi3.Operation) {
 		for status, response := range operation.Responses.Map() {
@@ -37,10 +37,7 @@ func constructors(document *openapi3.T) ([]constructor, error) {
 	})
 	var all []constructor
 	for _, name := range slices.Sorted(maps.Keys(schemas)) {
-		schema, err := codegen.GenerateGoSchema(&openapi3.SchemaRef{Value: schemas[name]}, []string{name})
-		if err != nil {
-			return nil, err
-		}
+		schema := must(codegen.GenerateGoSchema(&openapi3.SchemaRef{Value: schemas[name]}, []string{name}))
 		c := constructor{Name: name, Article: "a"}
 		if strings.ContainsAny(name[:1], "AEIOU") {
 			c.Article = "an"
@@ -55,7 +52,7 @@ func constructors(document *openapi3.T) ([]constructor, error) {
 		c.Optional = c.Optional && len(c.Members) < len(schema.Properties)
 		all = append(all, c)
 	}
-	return all, nil
+	return all
 }
 
 // collect adds the component that ref refers to, and the components of the items of its lists. A list may be an item of

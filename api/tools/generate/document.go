@@ -16,15 +16,13 @@ const (
 
 // serverDocument returns a document in JSON without what the server does not need, which is more than half of it. The
 // server loads it at each start.
-func serverDocument(document []byte) ([]byte, error) {
+func serverDocument(document []byte) []byte {
 	var whole any
 	decoder := json.NewDecoder(bytes.NewReader(document))
 	decoder.UseNumber()
-	if err := decoder.Decode(&whole); err != nil {
-		return nil, err
-	}
+	check(decoder.Decode(&whole))
 	forServer(whole, "", false)
-	return json.MarshalIndent(whole, "", "") // long lines would hide what a search finds in other files
+	return must(json.MarshalIndent(whole, "", "")) // long lines would hide what a search finds in other files
 }
 
 // forServer removes what is for people from a value. isMap is true if its keys are names. in is the map that contains

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"go/parser"
 	"go/token"
 	"maps"
@@ -21,9 +20,7 @@ type grammar struct{ faults }
 // no code for it. The validator must have accepted the document.
 func checkText(file string, text []byte) error {
 	var whole yaml.Node
-	if err := yaml.Unmarshal(text, &whole); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
+	check(yaml.Unmarshal(text, &whole))
 	g := grammar{faults{file: file}}
 	g.value(&whole, false)
 	return g.err()

@@ -26,7 +26,7 @@ type responseHeader struct {
 }
 
 // responseHeaders describes the structs that oapi-codegen declares for the headers of responses.
-func responseHeaders(document *openapi3.T, definitions []codegen.OperationDefinition) ([]headers, error) {
+func responseHeaders(document *openapi3.T, definitions []codegen.OperationDefinition) []headers {
 	structs := map[string]headers{}
 	add := func(prefix string, responses []codegen.ResponseDefinition, described map[string]*openapi3.ResponseRef) {
 		for _, r := range responses {
@@ -40,10 +40,7 @@ func responseHeaders(document *openapi3.T, definitions []codegen.OperationDefini
 			structs[h.Type] = h
 		}
 	}
-	components, err := codegen.GenerateResponseDefinitions("", document.Components.Responses, "")
-	if err != nil {
-		return nil, err
-	}
+	components := must(codegen.GenerateResponseDefinitions("", document.Components.Responses, ""))
 	for i, component := range components {
 		name := component.StatusCode
 		components[i].StatusCode = component.GoName()
@@ -57,7 +54,7 @@ func responseHeaders(document *openapi3.T, definitions []codegen.OperationDefini
 	for _, name := range slices.Sorted(maps.Keys(structs)) {
 		all = append(all, structs[name])
 	}
-	return all, nil
+	return all
 }
 
 // describeHeader describes the form in which a header is written.

@@ -104,31 +104,17 @@ func generate(path string, warnings io.Writer) (_ files, err error) {
 		return nil, err
 	}
 	_, _ = ignored.WriteTo(warnings) // standard error
-	f := files{}
-	if f["server/document.gen.json"], err = serverDocument(whole); err != nil {
-		return nil, err
-	}
+	f := files{"server/document.gen.json": serverDocument(whole)}
 	document, elements, err := f.types(path, text)
 	if err != nil {
 		return nil, err
 	}
-	definitions, err := codegen.OperationDefinitions(document)
-	if err != nil {
-		return nil, err
-	}
+	definitions := must(codegen.OperationDefinitions(document))
 	all, err := operations(definitions, elements)
 	if err != nil {
 		return nil, err
 	}
 	notifications, err := events(document, elements)
-	if err != nil {
-		return nil, err
-	}
-	schemas, err := constructors(document)
-	if err != nil {
-		return nil, err
-	}
-	responseHeaders, err := responseHeaders(document, definitions)
 	if err != nil {
 		return nil, err
 	}
@@ -139,9 +125,9 @@ func generate(path string, warnings io.Writer) (_ files, err error) {
 		{"client/operations.gen.go", clientSource, clientMethods(all)},
 		{"server/unimplemented.gen.go", unimplementedSource, all},
 		{"client/webhook/handlers.gen.go", handlersSource, notifications},
-		{"gen/constructors.gen.go", constructorsSource, schemas},
+		{"gen/constructors.gen.go", constructorsSource, constructors(document)},
 		{"gen/events.gen.go", eventsSource, notifications},
-		{"gen/headers.gen.go", headersSource, responseHeaders},
+		{"gen/headers.gen.go", headersSource, responseHeaders(document, definitions)},
 		{"gen/streams.gen.go", streamsSource, eventUnions(document)},
 		{"gen/nullable.gen.go", nullableSource, nil},
 		{"gen/doc.gen.go", docSource, nil},
@@ -149,9 +135,7 @@ func generate(path string, warnings io.Writer) (_ files, err error) {
 		if ofEvents := file.source == handlersSource || file.source == eventsSource; ofEvents && document.Components.Schemas["EventType"] == nil {
 			continue
 		}
-		if err := f.write(file.path, file.source, file.data); err != nil {
-			return nil, err
-		}
+		f.write(file.path, file.source, file.data)
 	}
 	compiled, err := f.compile(elements)
 	if err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	_ "embed"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -16,12 +15,11 @@ var nullableSource string
 
 // nullableMembers gives nullable members of JSON in requests, which is in bodies, in the items of streams, parameters
 // and fields of forms, the type Nullable, which distinguishes null from absent. Responses keep pointers.
-func nullableMembers(document *openapi3.T) error {
-	var errs []error
+func nullableMembers(document *openapi3.T) {
 	w := walker{seen: map[*openapi3.Schema]bool{}, visit: func(ref *openapi3.SchemaRef) {
 		for _, name := range slices.Sorted(maps.Keys(ref.Value.Properties)) {
 			if property := ref.Value.Properties[name]; nullable(property) {
-				errs = append(errs, mark(property, slices.Contains(ref.Value.Required, name)))
+				mark(property, slices.Contains(ref.Value.Required, name))
 			}
 		}
 	}}
@@ -47,25 +45,20 @@ func nullableMembers(document *openapi3.T) error {
 			visit(operation.RequestBody.Value.Content)
 		}
 	})
-	return errors.Join(errs...)
 }
 
 // mark gives a property the type Nullable. All types in it that need a name have one.
-func mark(property *openapi3.SchemaRef, required bool) error {
+func mark(property *openapi3.SchemaRef, required bool) {
 	if _, ok := property.Value.Extensions["x-go-type"]; ok {
-		return nil
+		return
 	}
-	schema, err := codegen.GenerateGoSchema(property, nil)
-	if err != nil {
-		return err
-	}
+	schema := must(codegen.GenerateGoSchema(property, nil))
 	extend(property, map[string]any{
 		"x-go-type":                       "Nullable[" + schema.TypeDecl() + "]",
 		"x-go-type-skip-optional-pointer": true,
 		"x-omitempty":                     false,
 		"x-omitzero":                      !required,
 	})
-	return nil
 }
 
 // nullable reports whether a schema allows null, by its type or by an alternative, and other values.

@@ -104,12 +104,8 @@ func describe(d codegen.OperationDefinition) (operation, error) {
 		return o, err
 	}
 	for _, p := range d.PathParams {
-		t, err := qualify(p.TypeDef())
-		if err != nil {
-			return o, err
-		}
 		o.PathParams = append(o.PathParams, parameter{
-			Name: p.ParamName, In: codegen.UppercaseFirstCharacter(p.In), Style: styleOf(p, true), Argument: argument(p.GoName()), Type: t,
+			Name: p.ParamName, In: codegen.UppercaseFirstCharacter(p.In), Style: styleOf(p, true), Argument: argument(p.GoName()), Type: qualify(p.TypeDef()),
 		})
 	}
 	others := slices.Concat(d.QueryParams, d.HeaderParams, d.CookieParams)
@@ -118,23 +114,17 @@ func describe(d codegen.OperationDefinition) (operation, error) {
 			continue
 		}
 		for i, property := range definition.Schema.Properties { // in the order of others
-			if err := o.addParameter(others[i], property); err != nil {
-				return o, err
-			}
+			o.addParameter(others[i], property)
 		}
 	}
-	o.Body, err = bodyOf(d)
-	return o, err
+	o.Body = bodyOf(d)
+	return o, nil
 }
 
-func (o *operation) addParameter(p codegen.ParameterDefinition, field codegen.Property) error {
-	t, err := qualify(field.GoTypeDef())
-	if err != nil {
-		return err
-	}
+func (o *operation) addParameter(p codegen.ParameterDefinition, field codegen.Property) {
 	described := parameter{
 		Name: p.ParamName, In: codegen.UppercaseFirstCharacter(p.In), Style: styleOf(p, false), Field: field.GoFieldName(), Argument: argument(field.GoFieldName()),
-		Type: t, Required: p.Required, Comment: comment(field.Description),
+		Type: qualify(field.GoTypeDef()), Required: p.Required, Comment: comment(field.Description),
 	}
 	for slices.ContainsFunc(slices.Concat(o.PathParams, o.Required), func(other parameter) bool { return other.Argument == described.Argument }) {
 		described.Argument += "Value"
@@ -152,7 +142,6 @@ func (o *operation) addParameter(p codegen.ParameterDefinition, field codegen.Pr
 	default:
 		o.Optional = append(o.Optional, described)
 	}
-	return nil
 }
 
 // styleOf returns the Go expression for the style of a parameter.
@@ -223,9 +212,9 @@ func tagOf(tags []string) string {
 
 // bodyOf describes the request body. It prefers a media type with a Go type to a media type that is read from an
 // io.Reader.
-func bodyOf(d codegen.OperationDefinition) (body, error) {
+func bodyOf(d codegen.OperationDefinition) body {
 	if !d.HasBody() {
-		return body{}, nil
+		return body{}
 	}
 	content := d.Spec.RequestBody.Value.Content
 	kinds := map[string]string{mediaForm: "Form", "text/plain": "Text"}
@@ -238,13 +227,12 @@ func bodyOf(d codegen.OperationDefinition) (body, error) {
 			if content[media].Schema.Ref == "" { // the schema has no name
 				name = d.OperationId + b.NameTag + "RequestBody"
 			}
-			qualified, err := qualify(name)
-			described := body{Kind: cmp.Or(kinds[media], "JSON"), Type: qualified, Optional: !b.Required, ContentType: withoutSuffix(media)}
+			described := body{Kind: cmp.Or(kinds[media], "JSON"), Type: qualify(name), Optional: !b.Required, ContentType: withoutSuffix(media)}
 			described.Pointer = described.Optional || content[media].Extensions[nullExtension] != nil
 			if described.Kind == "Form" {
 				described.Fields = fieldStyles(content[media].Encoding)
 			}
-			return described, err
+			return described
 		}
 	}
 	b := body{Kind: "Reader", Type: "io.Reader", Optional: !d.BodyRequired}
@@ -252,7 +240,7 @@ func bodyOf(d codegen.OperationDefinition) (body, error) {
 	if len(media) == 1 && !strings.Contains(media[0], "*") && !strings.HasPrefix(media[0], "multipart/") {
 		b.ContentType = media[0]
 	}
-	return b, nil
+	return b
 }
 
 // fieldStyles returns the Go expression for the fields of a form that have a style of their own.

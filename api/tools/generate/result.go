@@ -56,12 +56,8 @@ func resultOf(d codegen.OperationDefinition) (result, error) {
 		said := kinds[kind].said
 		for _, content := range response.Contents {
 			if s := streamOf(d.Spec.Responses.Value(response.StatusCode).Value.Content, content.ContentType); s != nil {
-				items, err := s.Type()
-				if err != nil {
-					return a, err
-				}
 				if content.ContentType == preferred.ContentType {
-					said += items
+					said += s.Type()
 				}
 				a.Streams = append(a.Streams, s)
 			}
@@ -77,11 +73,7 @@ func resultOf(d codegen.OperationDefinition) (result, error) {
 		}
 		first, of, a.Kind = said, response.StatusCode, kinds[kind].name
 		if a.Kind == "bodyJSON" {
-			declared, err := qualify(preferred.Schema.TypeDecl())
-			if err != nil {
-				return a, err
-			}
-			a.Each = append(a.Each, success{"JSON" + response.StatusCode, declared, condition(response.StatusCode)})
+			a.Each = append(a.Each, success{"JSON" + response.StatusCode, qualify(preferred.Schema.TypeDecl()), condition(response.StatusCode)})
 		}
 	}
 	slices.SortStableFunc(a.Streams, func(a, b *itemStream) int { return cmp.Compare(a.Format, b.Format) }) // events first

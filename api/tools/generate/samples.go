@@ -52,33 +52,21 @@ type sampleHeader struct {
 // samples generates the sample programs of all operations, and compiles those in Go. The operations are from the
 // adapted document, and everything else is from the original document.
 func (f files) samples(document *openapi3.T, all []operation, n *names, c *compilation) error {
-	parsed, err := template.New("").Funcs(template.FuncMap{
+	parsed := template.Must(template.New("").Funcs(template.FuncMap{
 		"json": indentJSON, "typescript": typescriptLiteral, "python": pythonLiteral, "sh": shellQuote,
-	}).ParseFS(sampleTemplates, "sample.*.tmpl")
-	if err != nil {
-		return err
-	}
+	}).ParseFS(sampleTemplates, "sample.*.tmpl"))
 	for _, o := range all {
 		s := describeSample(document, o)
 		s.call(literals{c.imported[module+"gen"]})
 		for _, language := range []string{"sh", "go", "ts", "py"} {
 			var text bytes.Buffer
-			if err := parsed.ExecuteTemplate(&text, "sample."+language+".tmpl", &s); err != nil {
-				return err
-			}
-			name, code := path.Join(samplesDir, s.ID+"."+language), text.Bytes()
+			check(parsed.ExecuteTemplate(&text, "sample."+language+".tmpl", &s))
+			name := path.Join(samplesDir, s.ID+"."+language)
+			f[name] = text.Bytes()
 			if language == "go" {
-				if code, err = imports.Process(name, code, nil); err != nil {
-					n.fail(n.operations[o.Name].at, "the sample of the operation %s does not compile, which is a fault of the generator: %v", o.ID, err)
-					continue
-				}
-				file, err := parser.ParseFile(c.fset, name, code, parser.SkipObjectResolution)
-				if err != nil {
-					return err
-				}
-				c.check("main", []*ast.File{file})
+				f[name] = must(imports.Process(name, f[name], nil))
+				c.check("main", []*ast.File{must(parser.ParseFile(c.fset, name, f[name], parser.SkipObjectResolution))})
 			}
-			f[name] = code
 		}
 	}
 	return c.blame(n)

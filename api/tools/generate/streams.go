@@ -64,21 +64,20 @@ func eventUnions(document *openapi3.T) []*eventUnion {
 }
 
 // Item returns the Go type of an item, or of the data of an event.
-func (s *itemStream) Item() (string, error) {
-	schema, err := codegen.GenerateGoSchema(s.schema, nil)
-	if err != nil || !s.qualified {
-		return schema.TypeDecl(), err
+func (s *itemStream) Item() string {
+	schema := must(codegen.GenerateGoSchema(s.schema, nil))
+	if s.qualified {
+		return qualify(schema.TypeDecl())
 	}
-	return qualify(schema.TypeDecl())
+	return schema.TypeDecl()
 }
 
 // Type returns the Go type of the items.
-func (s *itemStream) Type() (string, error) {
-	item, err := s.Item()
+func (s *itemStream) Type() string {
 	if s.Events {
-		item = "stream.Event[" + item + "]"
+		return "stream.Event[" + s.Item() + "]"
 	}
-	return item, err
+	return s.Item()
 }
 
 // streamOf returns the stream that a media type of the adapted document describes for the client, or nil.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/printer"
@@ -14,11 +13,8 @@ import (
 )
 
 // qualify prefixes the names of package gen in a type with "gen.".
-func qualify(declaration string) (string, error) {
-	expression, err := parser.ParseExpr(declaration)
-	if err != nil {
-		return "", err
-	}
+func qualify(declaration string) string {
+	expression := must(parser.ParseExpr(declaration))
 	foreign := map[*ast.Ident]bool{}
 	ast.Inspect(expression, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -35,9 +31,9 @@ func qualify(declaration string) (string, error) {
 		}
 		return true
 	})
-	var text bytes.Buffer
-	err = printer.Fprint(&text, token.NewFileSet(), expression)
-	return text.String(), err
+	var text strings.Builder
+	check(printer.Fprint(&text, token.NewFileSet(), expression))
+	return text.String()
 }
 
 // argument converts the name of a field to the name of an argument: AvatarID becomes avatarID, and URL
