@@ -189,28 +189,16 @@ func (c *compilation) add(err types.Error, syntax []*ast.File) {
 			case *ast.Ident:
 				e.names = append(e.names, node.Name)
 			case *ast.FuncDecl:
-				e.names = append(e.names, receiver(node), node.Name.Name)
+				if node.Recv != nil {
+					e.names = append(e.names, strings.TrimPrefix(types.ExprString(node.Recv.List[0].Type), "*"))
+				}
+				e.names = append(e.names, node.Name.Name)
 			case *ast.TypeSpec:
 				e.names = append(e.names, node.Name.Name)
 			}
 		}
 		c.errs, c.added = append(c.errs, e), true
 	}
-}
-
-// receiver returns the name of the type that a method has, or "".
-func receiver(d *ast.FuncDecl) string {
-	if d.Recv == nil {
-		return ""
-	}
-	of := d.Recv.List[0].Type
-	if star, ok := of.(*ast.StarExpr); ok {
-		of = star.X
-	}
-	if index, ok := of.(*ast.IndexExpr); ok {
-		of = index.X
-	}
-	return types.ExprString(of)
 }
 
 // blame reports the element of the document whose code has an error, unless it has been reported.
@@ -233,8 +221,7 @@ func (n *names) blame(err compileError) {
 	}
 }
 
-// typeOf returns the element for which package gen declares a type or constant with one of the names of an error, or a
-// function whose name ends with it.
+// typeOf returns the element for which package gen declares a type or constant with one of the names of an error.
 func (n *names) typeOf(err compileError) element {
 	if !strings.HasPrefix(err.file, "gen/") {
 		return element{}
@@ -244,22 +231,10 @@ func (n *names) typeOf(err compileError) element {
 			return e.member(err.names)
 		}
 	}
-	longest := ""
-	for _, name := range err.names {
-		for of := range n.declared {
-			if len(of) > len(longest) && strings.HasSuffix(name, of) {
-				longest = of
-			}
-		}
-	}
-	if longest == "" {
-		return element{}
-	}
-	return n.declared[longest][0].member(err.names)
+	return element{}
 }
 
-// operationOf returns the operation whose name is part of one of the names of an error, or its parameter with such a
-// name.
+// operationOf returns the operation whose name is part of one of the names of an error.
 func (n *names) operationOf(err compileError) element {
 	longest := ""
 	for _, name := range err.names {
@@ -267,11 +242,6 @@ func (n *names) operationOf(err compileError) element {
 			if len(id) > len(longest) && strings.Contains(name, id) {
 				longest = id
 			}
-		}
-	}
-	for field, parameter := range n.parameters[longest] {
-		if slices.ContainsFunc(err.names, func(name string) bool { return strings.EqualFold(name, field) }) {
-			return parameter
 		}
 	}
 	return n.operations[longest]

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -127,9 +126,12 @@ func describeEvent(name string, operation *openapi3.Operation) (event, error) {
 		e.Status = fieldName("status", status)
 		e.StatusType, _ = componentName(status.Ref)
 	}
-	sample, err := sampleOf(media, data)
-	e.Sample = string(sample)
-	return e, err
+	sample := plainValue(data)
+	if example, ok := exampleOf(media.Example, media.Examples, nil).(map[string]any); ok {
+		sample = example["data"]
+	}
+	e.Sample = string(must(json.Marshal(sample)))
+	return e, nil
 }
 
 // addSubject finds the member with the id of the subject, which is an avatar, video or lip-sync. The extension
@@ -158,19 +160,6 @@ func (e *event) addSubject(data *openapi3.Schema) error {
 
 func fieldName(name string, ref *openapi3.SchemaRef) string {
 	return codegen.Property{JsonFieldName: name, Extensions: extended(ref.Extensions, ref.Value.Extensions)}.GoFieldName()
-}
-
-// sampleOf returns the data of the first example, or a value of its type.
-func sampleOf(media *openapi3.MediaType, data *openapi3.Schema) ([]byte, error) {
-	for _, name := range slices.Sorted(maps.Keys(media.Examples)) {
-		if value, ok := media.Examples[name].Value.Value.(map[string]any); ok {
-			return json.Marshal(value["data"])
-		}
-	}
-	if value, ok := media.Example.(map[string]any); ok {
-		return json.Marshal(value["data"])
-	}
-	return json.Marshal(plainValue(data))
 }
 
 // plainValue returns the example of a schema, or a value of its type.

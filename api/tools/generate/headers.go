@@ -3,8 +3,8 @@ package main
 import (
 	_ "embed"
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
@@ -27,34 +27,27 @@ type responseHeader struct {
 
 // responseHeaders describes the structs that oapi-codegen declares for the headers of responses.
 func responseHeaders(document *openapi3.T, definitions []codegen.OperationDefinition) []headers {
-	structs := map[string]headers{}
-	add := func(prefix string, responses []codegen.ResponseDefinition, described map[string]*openapi3.ResponseRef) {
-		for _, r := range responses {
-			if len(r.Headers) == 0 || r.IsRef() {
-				continue
-			}
-			h := headers{Type: codegen.UppercaseFirstCharacter(prefix+r.StatusCode) + "ResponseHeaders"}
-			for _, definition := range r.Headers {
-				h.Headers = append(h.Headers, describeHeader(definition, described[r.StatusCode].Value.Headers[definition.Name].Value))
-			}
-			structs[h.Type] = h
+	var all []headers
+	add := func(of string, r codegen.ResponseDefinition, described *openapi3.Response) {
+		if len(r.Headers) == 0 || r.IsRef() {
+			return
 		}
+		h := headers{Type: codegen.UppercaseFirstCharacter(of) + "ResponseHeaders"}
+		for _, definition := range r.Headers {
+			h.Headers = append(h.Headers, describeHeader(definition, described.Headers[definition.Name].Value))
+		}
+		all = append(all, h)
 	}
-	components := must(codegen.GenerateResponseDefinitions("", document.Components.Responses, ""))
-	for i, component := range components {
-		name := component.StatusCode
-		components[i].StatusCode = component.GoName()
-		described := map[string]*openapi3.ResponseRef{component.GoName(): document.Components.Responses[name]}
-		add("", components[i:i+1], described)
+	for _, r := range must(codegen.GenerateResponseDefinitions("", document.Components.Responses, "")) {
+		add(r.GoName(), r, document.Components.Responses[r.StatusCode].Value)
 	}
 	for _, d := range definitions {
-		add(d.OperationId, d.Responses, d.Spec.Responses.Map())
+		for _, r := range d.Responses {
+			add(d.OperationId+r.StatusCode, r, d.Spec.Responses.Value(r.StatusCode).Value)
+		}
 	}
-	var all []headers
-	for _, name := range slices.Sorted(maps.Keys(structs)) {
-		all = append(all, structs[name])
-	}
-	return all
+	slices.SortFunc(all, func(a, b headers) int { return strings.Compare(a.Type, b.Type) })
+	return slices.CompactFunc(all, func(a, b headers) bool { return a.Type == b.Type })
 }
 
 // describeHeader describes the form in which a header is written.

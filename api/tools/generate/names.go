@@ -38,16 +38,13 @@ type names struct {
 
 	declared   map[string][]element // by the name of a type or constant
 	operations map[string]element
-	parameters map[string]map[string]element // by the names of their operation and of their field
-	blamed     []string                      // elements whose code does not compile
+	blamed     []string // elements whose code does not compile
 }
 
 // checkNames returns an error for each name of the adapted document that has no name in Go, or the same as another, and
 // for each schema that has no type in Go.
 func checkNames(file string, document *openapi3.T) (*names, error) {
-	n := &names{
-		faults: faults{file: file}, declared: map[string][]element{}, operations: map[string]element{}, parameters: map[string]map[string]element{},
-	}
+	n := &names{faults: faults{file: file}, declared: map[string][]element{}, operations: map[string]element{}}
 	eachSchema(document, func(ref *openapi3.SchemaRef) {
 		n.members(ref.Value)
 		n.values(ref.Value)
@@ -213,15 +210,12 @@ func (n *names) paths(document *openapi3.T) {
 			n.declare(t, element{what: "a schema of " + e.what, fix: fixType, at: at})
 		}
 		path, other := map[string]element{}, map[string]element{}
-		n.parameters[d.OperationId] = map[string]element{}
 		for _, p := range d.AllParams() {
 			scope := other
 			if p.In == "path" {
 				scope = path
 			}
-			parameter := element{what: fmt.Sprintf("the parameter %q", p.ParamName), fix: fixName, at: locate(p.Spec.Origin)}
-			n.unique(scope, p.GoName(), parameter)
-			n.parameters[d.OperationId][p.GoName()] = parameter
+			n.unique(scope, p.GoName(), element{what: fmt.Sprintf("the parameter %q", p.ParamName), fix: fixName, at: locate(p.Spec.Origin)})
 		}
 		for _, response := range d.Spec.Responses.Map() {
 			n.headers(response.Value)
@@ -236,4 +230,3 @@ func (n *names) headers(response *openapi3.Response) {
 		n.unique(scope, codegen.SchemaNameToTypeName(name), e)
 	}
 }
-

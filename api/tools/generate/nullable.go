@@ -18,7 +18,7 @@ var nullableSource string
 func nullableMembers(document *openapi3.T) {
 	w := walker{seen: map[*openapi3.Schema]bool{}, visit: func(ref *openapi3.SchemaRef) {
 		for _, name := range slices.Sorted(maps.Keys(ref.Value.Properties)) {
-			if property := ref.Value.Properties[name]; nullable(property) {
+			if property := ref.Value.Properties[name]; allowsNull(property.Value) {
 				mark(property, slices.Contains(ref.Value.Required, name))
 			}
 		}
@@ -59,13 +59,6 @@ func mark(property *openapi3.SchemaRef, required bool) {
 		"x-omitempty":                     false,
 		"x-omitzero":                      !required,
 	})
-}
-
-// nullable reports whether a schema allows null, by its type or by an alternative, and other values.
-func nullable(ref *openapi3.SchemaRef) bool {
-	schema := ref.Value
-	return schema.Type.IncludesNull() && len(schema.Type.Slice()) > 1 ||
-		slices.ContainsFunc(slices.Concat(schema.OneOf, schema.AnyOf), func(r *openapi3.SchemaRef) bool { return r.Value.Type.Is("null") })
 }
 
 // componentName returns the Go name of the component schema that a reference names.

@@ -325,10 +325,14 @@ func (s *shaper) merge(into, from *openapi3.Schema, at openapi3.Location) {
 	} else if into.Type == nil {
 		into.Type = from.Type
 	}
-	var ok bool
-	if into.Format, ok = narrowerFormat(into.Format, from.Format, into.Type); !ok {
-		s.fail(at, "the allOf gives one value the formats %s and %s: keep one", into.Format, from.Format)
+	formats := slices.DeleteFunc([]string{into.Format, from.Format}, func(format string) bool {
+		isFraction := format == "float" || format == "double"
+		return format == "" || isFraction && into.Type.Includes("integer") && !into.Type.Includes("number")
+	})
+	if formats = slices.Compact(formats); len(formats) > 1 {
+		s.fail(at, "the allOf gives one value the formats %s and %s: keep one", formats[0], formats[1])
 	}
+	into.Format = append(formats, "")[0]
 	if a, b := literalsOf(into), literalsOf(from); len(a)+len(b) > 0 {
 		if excludesNull {
 			into.Type = withoutNull(into.Type)
@@ -406,33 +410,6 @@ func intersection(a, b []string) (both openapi3.Types) {
 		}
 	}
 	return both
-}
-
-// sizes are the formats of numbers, from those with the fewest values to those with the most.
-//
-//nolint:gochecknoglobals // never changed
-var sizes = strings.Fields("int8 uint8 int16 uint16 int32 uint32 int64 uint64 float double")
-
-// narrowerFormat returns the format of the values that have two formats, or that have no format but a type. It returns
-// the first and false if it is neither.
-func narrowerFormat(a, b string, types *openapi3.Types) (format string, ok bool) {
-	isFraction := func(format string) bool { return format == "float" || format == "double" }
-	if !types.Includes("number") && types.Includes("integer") {
-		if isFraction(a) {
-			a = ""
-		}
-		if isFraction(b) {
-			b = ""
-		}
-	}
-	i, j := slices.Index(sizes, a), slices.Index(sizes, b)
-	switch {
-	case a == "" || b == "" || a == b:
-		return cmp.Or(a, b), true
-	case i < 0 || j < 0:
-		return a, false
-	}
-	return sizes[min(i, j)], true
 }
 
 // number returns the value of a literal that is a number, or nil.
