@@ -3,7 +3,7 @@
 //
 //	go run . -base COMMIT
 //
-// Requests and responses are compared by oasdiff, and by rules of our own for credentials, servers, media types and
+// Requests and responses are compared by oasdiff, and by rules of our own for credentials, media types and
 // additionalProperties. The file verdicts.txt says which changes that oasdiff knows are breaking. Parameters and
 // headers, and how they and the fields of forms are written, are compared like members of bodies. A stream is compared
 // like the array of its items. What users may rely on is breaking too if it is optional: the members and headers of a
@@ -12,7 +12,7 @@
 // which are changes of their operation unless they refer to a webhook. The responses to both are compared like requests.
 //
 // api/CHANGES.md lists a breaking change if it has a line that COMMIT does not have and that names the operation in
-// backquotes, as in `POST /users/login` or `webhook avatar_event`, or `servers`.
+// backquotes, as in `POST /users/login` or `webhook avatar_event`.
 package main
 
 import (

@@ -40,9 +40,6 @@ type comparison struct {
 
 // compareOperations applies our own rules to the operations that both documents have.
 func compareOperations(before, after *openapi3.T) (breaks []finding) {
-	all := comparison{operation: "servers"}
-	all.servers(before.Servers, after.Servers)
-	breaks = all.breaks
 	for _, path := range slices.Sorted(maps.Keys(before.Paths.Map())) {
 		for method, old := range before.Paths.Value(path).Operations() {
 			item := after.Paths.Find(path) // the names of parameters may differ
@@ -69,42 +66,12 @@ func (c *comparison) add(rule, format string, args ...any) {
 
 func (c *comparison) compare(before, after *openapi3.Operation) {
 	c.security(before, after)
-	if before.Servers != nil && after.Servers != nil {
-		c.servers(*before.Servers, *after.Servers)
-	}
 	if before.RequestBody != nil && after.RequestBody != nil {
 		c.content("the request", before.RequestBody.Value.Content, after.RequestBody.Value.Content, false)
 	}
 	for status, old := range before.Responses.Map() {
 		if response := after.Responses.Value(status); response != nil {
 			c.content("the response "+status, old.Value.Content, response.Value.Content, true)
-		}
-	}
-}
-
-// servers requires that each server is still one, with the same defaults and no fewer values.
-func (c *comparison) servers(before, after openapi3.Servers) {
-	for _, old := range before {
-		i := slices.IndexFunc(after, func(now *openapi3.Server) bool { return now.URL == old.URL })
-		if i < 0 {
-			c.add("server-removed", "%s is no server any more", old.URL)
-			continue
-		}
-		for name, variable := range old.Variables {
-			now := after[i].Variables[name]
-			switch {
-			case now == nil: // then the URL has no such variable, or the document is invalid
-			case now.Default != variable.Default:
-				c.add("server-default", "the default of %s in %s is %s instead of %s", name, old.URL, now.Default, variable.Default)
-			case len(now.Enum) > 0 && len(variable.Enum) == 0:
-				c.add("server-value-removed", "%s in %s must be %s", name, old.URL, strings.Join(now.Enum, " or "))
-			case len(now.Enum) > 0:
-				for _, value := range variable.Enum {
-					if !slices.Contains(now.Enum, value) {
-						c.add("server-value-removed", "%s in %s is no longer %s", name, old.URL, value)
-					}
-				}
-			}
 		}
 	}
 }
