@@ -165,7 +165,7 @@ func (g *grammar) parameter(p *openapi3.Parameter) {
 			if !isJSON(media) {
 				g.fail(locate(described.Origin), "a parameter in %s is not generated: use application/json", media)
 			}
-			if nullOf(described.Schema) > 0 {
+			if allowsNull(described.Schema.Value) {
 				g.fail(placeOf(described.Schema, described.Origin), notNull)
 			}
 		}
@@ -182,7 +182,7 @@ func (g *grammar) parameter(p *openapi3.Parameter) {
 func (g *grammar) scalarOrList(p *openapi3.Parameter, wayOut string) {
 	at := placeOf(p.Schema, p.Origin)
 	switch kind := kindOf(p.Schema); {
-	case nullOf(p.Schema) > 0:
+	case allowsNull(p.Schema.Value):
 		g.fail(at, notNull)
 	case slices.Contains(scalars, kind):
 	case kind == "array":
@@ -192,42 +192,6 @@ func (g *grammar) scalarOrList(p *openapi3.Parameter, wayOut string) {
 	default:
 		g.fail(at, "%s is not generated here: %s", cmp.Or(kind, "any value"), wayOut)
 	}
-}
-
-// nullOf returns 1 if a schema allows null by one of its keywords, -1 if one excludes it, and 0 if none does either.
-func nullOf(ref *openapi3.SchemaRef) int {
-	if ref == nil {
-		return 0
-	}
-	s := ref.Value
-	found := func(allows bool) int {
-		if allows {
-			return 1
-		}
-		return -1
-	}
-	var parts []int
-	for _, part := range s.AllOf {
-		parts = append(parts, nullOf(part))
-	}
-	for _, alternatives := range []openapi3.SchemaRefs{s.OneOf, s.AnyOf} {
-		if len(alternatives) > 0 {
-			parts = append(parts, nullOf(slices.MaxFunc(alternatives, func(a, b *openapi3.SchemaRef) int { return nullOf(a) - nullOf(b) })))
-		}
-	}
-	if s.Type != nil {
-		parts = append(parts, found(s.Type.IncludesNull()))
-	}
-	if literals := literalsOf(s); len(literals) > 0 {
-		parts = append(parts, found(slices.Contains(literals, nil)))
-	}
-	switch {
-	case slices.Contains(parts, -1):
-		return -1
-	case slices.Contains(parts, 1):
-		return 1
-	}
-	return 0
 }
 
 const severalTypes = "a value of several types"
@@ -278,7 +242,7 @@ func (g *grammar) flatObject(p *openapi3.Parameter) {
 
 func (g *grammar) requestBody(body *openapi3.RequestBody) {
 	for media, described := range body.Content {
-		if isJSON(media) && !body.Required && nullOf(described.Schema) > 0 {
+		if isJSON(media) && !body.Required && described.Schema != nil && allowsNull(described.Schema.Value) {
 			g.fail(placeOf(described.Schema, described.Origin), "an optional body that may be null is not generated: set required to true, or allow no null")
 		}
 		if described.ItemSchema != nil {

@@ -134,13 +134,6 @@ func sameSchema(a, b *openapi3.Schema) bool {
 	return errA == nil && errB == nil && bytes.Equal(one, other)
 }
 
-// allowsNull reports whether null is a value of a schema that also has others.
-func allowsNull(schema *openapi3.Schema) bool {
-	return schema.Type.IncludesNull() || slices.ContainsFunc(slices.Concat(schema.OneOf, schema.AnyOf), func(part *openapi3.SchemaRef) bool {
-		return part.Value != nil && allowsNull(part.Value)
-	})
-}
-
 // data returns the schema of the data of server-sent events: that of the JSON in it, or a string if some data is not
 // JSON. If the events have data of several schemas, it is their union: an eventUnion if the type of an event tells
 // which one it has.

@@ -84,3 +84,9 @@ func typeOfLiterals(schema *openapi3.Schema) (name string) {
 	}
 	return name
 }
+
+// allowsNull reports whether one of the keywords of a schema has null as a value.
+func allowsNull(schema *openapi3.Schema) bool {
+	return schema.Type.IncludesNull() || slices.Contains(literalsOf(schema), nil) ||
+		slices.ContainsFunc(slices.Concat(schema.AllOf, schema.OneOf, schema.AnyOf), func(part *openapi3.SchemaRef) bool { return allowsNull(part.Value) })
+}

@@ -60,14 +60,6 @@ func processTree(pid int) (tree []processStat) {
 	return tree
 }
 
-// Tree returns the process ids of a process and its descendants.
-func Tree(pid int) (pids []int) {
-	for _, p := range processTree(pid) {
-		pids = append(pids, p.pid)
-	}
-	return pids
-}
-
 // TreeCPU returns the CPU time of a process and its descendants, or 0 if pid is 0.
 func TreeCPU(pid int) (used time.Duration) {
 	for i, p := range processTree(pid) {
@@ -88,11 +80,6 @@ func TreeMemory(pid int) (bytes int64) {
 	return bytes
 }
 
-// Memory returns the resident memory of a process and its peak since [Process.ResetPeak], in bytes.
-func Memory(pid int) (now, peak int64) {
-	return readSize(pid, "status", "VmRSS:"), readSize(pid, "status", "VmHWM:")
-}
-
 // readSize returns the size that a line of a file in /proc has, in bytes.
 func readSize(pid int, file, name string) (bytes int64) {
 	text, _ := os.ReadFile(proc(pid, file))
@@ -107,8 +94,10 @@ func readSize(pid int, file, name string) (bytes int64) {
 // CPU returns the CPU time of the process and its descendants.
 func (p *Process) CPU() time.Duration { return TreeCPU(p.PID()) }
 
-// Memory returns the resident memory and its peak; see [Memory].
-func (p *Process) Memory() (now, peak int64) { return Memory(p.PID()) }
+// Memory returns the resident memory of the process and its peak since [Process.ResetPeak], in bytes.
+func (p *Process) Memory() (now, peak int64) {
+	return readSize(p.PID(), "status", "VmRSS:"), readSize(p.PID(), "status", "VmHWM:")
+}
 
 // ResetPeak sets the peak of [Process.Memory] to the current memory.
 func (p *Process) ResetPeak() { _ = os.WriteFile(proc(p.PID(), "clear_refs"), []byte("5"), 0) }
