@@ -14,7 +14,6 @@ func adapt(path string, document *openapi3.T) error {
 	withoutRequestID(document)
 	shortNames(document)
 	mergeMediaRanges(document)
-	eachContent(document, suffixJSON)
 	eachContent(document, addFieldStyles)
 	renameVariables(document)
 	if err := shape(path, document); err != nil {

@@ -257,7 +257,10 @@ func (g *grammar) media(media string, described *openapi3.MediaType) {
 	if media == mediaForm {
 		g.form(described)
 	}
-	if name, _, _ := mime.ParseMediaType(media); strings.HasPrefix(name, "multipart/") && name != "multipart/form-data" {
+	switch name, _, _ := mime.ParseMediaType(media); {
+	case strings.HasSuffix(name, "/json") && name != mediaJSON: // which oapi-codegen does not know as JSON
+		g.fail(locate(described.Origin), "%s is not generated: use application/json", name)
+	case strings.HasPrefix(name, "multipart/") && name != "multipart/form-data":
 		g.fail(locate(described.Origin), "%s is not generated: use multipart/form-data", name)
 		return
 	}

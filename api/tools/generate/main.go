@@ -30,11 +30,11 @@
 // apart.
 //
 // Refused are the keyword nullable, media types in the components, defaultMapping, optional bodies and parameters that
-// may be null, fields of forms that have several types, an allOf that no value or two unions match, alternatives of a
+// may be null, fields of forms that have several types, an allOf that no value, two formats or two unions match, alternatives of a
 // discriminator without a name, the styles matrix, label, spaceDelimited, pipeDelimited and cookie, objects and unions
 // in all other parameters and headers, parameters that are the whole query, the method QUERY and additional methods,
-// requests that are streams, JSON text sequences, multipart bodies other than multipart/form-data, parts without a
-// name, and documents of several files.
+// requests that are streams, text/json, JSON text sequences, multipart bodies other than multipart/form-data, parts
+// without a name, and documents of several files.
 package main
 
 import (
@@ -207,7 +207,7 @@ func (f files) types(path string, text []byte) (*openapi3.T, *names, error) {
 	if !ok {
 		return nil, nil, errors.New("oapi-codegen wrote no package clause")
 	}
-	f[s.Output] = []byte(header + "package " + s.PackageName + "\n" + withoutSuffix(docComments(code)))
+	f[s.Output] = []byte(header + "package " + s.PackageName + "\n" + docComments(code))
 	return document, elements, nil
 }
 

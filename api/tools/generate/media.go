@@ -37,20 +37,3 @@ func jsonOf(content openapi3.Content) *openapi3.MediaType {
 	}
 	return nil
 }
-
-// suffixJSON appends +json to the names of JSON media types that oapi-codegen does not know as JSON, such as text/json.
-// withoutSuffix removes it from the generated code.
-func suffixJSON(content openapi3.Content) {
-	for _, media := range jsonTypes(content) {
-		name, params, _ := strings.Cut(media, "/json")
-		if name == media || name == "application" {
-			continue
-		}
-		content[name+suffixedJSON+params] = content[media]
-		delete(content, media)
-	}
-}
-
-const suffixedJSON = "/json+json"
-
-func withoutSuffix(code string) string { return strings.ReplaceAll(code, suffixedJSON, "/json") }

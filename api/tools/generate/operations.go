@@ -227,7 +227,7 @@ func bodyOf(d codegen.OperationDefinition) body {
 			if content[media].Schema.Ref == "" { // the schema has no name
 				name = d.OperationId + b.NameTag + "RequestBody"
 			}
-			described := body{Kind: cmp.Or(kinds[media], "JSON"), Type: qualify(name), Optional: !b.Required, ContentType: withoutSuffix(media)}
+			described := body{Kind: cmp.Or(kinds[media], "JSON"), Type: qualify(name), Optional: !b.Required, ContentType: media}
 			described.Pointer = described.Optional || content[media].Extensions[nullExtension] != nil
 			if described.Kind == "Form" {
 				described.Fields = fieldStyles(content[media].Encoding)

@@ -65,7 +65,7 @@ func resultOf(d codegen.OperationDefinition) (result, error) {
 			if kindOfMedia(content.ContentType) != kind || isOther {
 				continue
 			}
-			media = append(media, withoutSuffix(content.ContentType))
+			media = append(media, content.ContentType)
 			a.Empty = a.Empty || content.IsJSON() && isNull(content.Schema.OAPISchema)
 		}
 		if first != "" && said != first {

@@ -133,7 +133,7 @@ func (s *Smith) requestBody() members {
 	case 8, 15:
 		content = s.as("body without a schema", members{pick(s, mediaJSON, "text/plain", "video/mp4"): members{}})
 	case 9:
-		content = s.as("body in another JSON", s.in(s.value(3), "application/merge-patch+json", "text/json", "application/vnd.smith+json"))
+		content = s.as("body in another JSON", s.in(s.value(3), "application/merge-patch+json", "application/vnd.smith+json"))
 	case 10:
 		content = s.as("body in versions of JSON", s.in(s.value(2), "application/json; version=1"))
 		maps.Copy(content, s.in(s.value(2), "application/json; version=2"))
@@ -238,7 +238,7 @@ func (s *Smith) content(kind int) members {
 	case inJSON:
 		return s.as("response without a schema", members{"application/json": members{}})
 	case inJSON + 1, inJSON + 2:
-		return s.as("response in another JSON", s.in(s.value(2), "application/vnd.smith+json", "text/json"))
+		return s.as("response in another JSON", s.in(s.value(2), "application/vnd.smith+json", "application/hal+json"))
 	}
 	return s.as("response in JSON", s.in(s.value(3), "application/json"))
 }
