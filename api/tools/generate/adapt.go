@@ -16,6 +16,7 @@ func adapt(path string, document *openapi3.T) error {
 	mergeMediaRanges(document)
 	eachContent(document, addFieldStyles)
 	renameVariables(document)
+	eachSchema(document, func(ref *openapi3.SchemaRef) { exactLiterals(ref.Value) })
 	if err := shape(path, document); err != nil {
 		return err
 	}

@@ -239,8 +239,6 @@ func orNull(v *openapi3.Schema) {
 		v.OneOf = append(slices.Clip(v.OneOf), null)
 	case len(v.AnyOf) > 0:
 		v.AnyOf = append(slices.Clip(v.AnyOf), null)
-	case v.Type == nil && literalsOf(v) != nil && typeOfLiterals(v) != "":
-		v.Type = &openapi3.Types{typeOfLiterals(v), "null"}
 	case v.Type == nil && isObject(v):
 		v.Type = &openapi3.Types{"object", "null"}
 	case v.Type != nil && !v.Type.Includes("null"):
@@ -256,20 +254,7 @@ func (s *shaper) flat(ref *openapi3.SchemaRef) *openapi3.Schema {
 		s.join(ref)
 	}
 	v := *ref.Value
-	narrow(&v)
 	return &v
-}
-
-// narrow makes the literals of a schema exact, and removes null from its types if it is none of them.
-func narrow(v *openapi3.Schema) {
-	limited := len(v.Enum) > 0
-	allowsNull := exactEnum(v)
-	switch {
-	case allowsNull && v.Type == nil && typeOfLiterals(v) != "":
-		v.Type = &openapi3.Types{typeOfLiterals(v), "null"}
-	case limited && !allowsNull || v.Const != nil:
-		v.Type = withoutNull(v.Type)
-	}
 }
 
 func withoutNull(types *openapi3.Types) *openapi3.Types {
@@ -290,7 +275,6 @@ func (s *shaper) join(ref *openapi3.SchemaRef) {
 		s.become(ref, parts[0])
 		return
 	}
-	narrow(v)
 	at := locate(own.Origin)
 	for _, part := range parts {
 		s.merge(v, s.flat(part), at)
@@ -314,8 +298,6 @@ func literalsOf(v *openapi3.Schema) []any {
 // merge restricts the values of into to those of from.
 func (s *shaper) merge(into, from *openapi3.Schema, at openapi3.Location) {
 	const remove = "remove one of the parts"
-	notNull := func(v *openapi3.Schema) bool { return len(literalsOf(v)) > 0 && !v.Type.IncludesNull() }
-	excludesNull := notNull(into) || notNull(from)
 	if into.Type != nil && from.Type != nil {
 		both := intersection(into.Type.Slice(), from.Type.Slice())
 		if len(both) == 0 {
@@ -334,9 +316,6 @@ func (s *shaper) merge(into, from *openapi3.Schema, at openapi3.Location) {
 	}
 	into.Format = append(formats, "")[0]
 	if a, b := literalsOf(into), literalsOf(from); len(a)+len(b) > 0 {
-		if excludesNull {
-			into.Type = withoutNull(into.Type)
-		}
 		if len(a) == 0 {
 			a = b
 		}

@@ -14,7 +14,6 @@ import (
 func holdAllValues(document *openapi3.T) {
 	eachSchema(document, func(ref *openapi3.SchemaRef) {
 		schema := ref.Value
-		allowsNull := exactEnum(schema)
 		// The encoding of a string is an annotation, which the validator does not enforce.
 		schema.ContentEncoding, schema.ContentMediaType = "", ""
 		if _, ok := schema.Extensions["x-go-type"]; ok || schema.Type.Is("null") || len(schema.OneOf)+len(schema.AnyOf) > 0 {
@@ -24,6 +23,7 @@ func holdAllValues(document *openapi3.T) {
 		switch {
 		case len(types) > 1 || len(types) == 0 && !isObject(schema):
 			if name := typeOfLiterals(schema); name != "" {
+				allowsNull := schema.Type.IncludesNull()
 				if schema.Type = (&openapi3.Types{name}); allowsNull {
 					*schema.Type = append(*schema.Type, "null")
 				}
@@ -50,21 +50,30 @@ func anyValue() *openapi3.SchemaRef {
 	}}
 }
 
-// exactEnum replaces the numbers of an enum, which are float64, by their texts. It removes repeated ones and null,
-// which is no constant in Go, and reports whether the enum has it.
-func exactEnum(schema *openapi3.Schema) (allowsNull bool) {
+// exactLiterals replaces the numbers of an enum, which are float64, by their texts, and removes repeated values. It
+// gives a schema the type of its literals if they are strings or booleans. Null, which is no constant in Go, becomes a
+// type or is removed from the types.
+func exactLiterals(schema *openapi3.Schema) {
 	var values []any
 	for i, value := range schema.Enum {
 		if _, ok := value.(float64); ok && schema.Origin != nil && i < len(schema.Origin.Sequences["enum"]) {
 			value = json.Number(schema.Origin.Sequences["enum"][i].Name)
 		}
-		allowsNull = allowsNull || value == nil
 		if value != nil && !slices.ContainsFunc(values, func(other any) bool { return sameLiteral(value, other) }) {
 			values = append(values, value)
 		}
 	}
+	allowsNull := slices.Contains(schema.Enum, nil) || len(literalsOf(schema)) == 0
 	schema.Enum = values
-	return allowsNull
+	name := typeOfLiterals(schema)
+	switch {
+	case schema.Type == nil && name != "" && allowsNull:
+		schema.Type = &openapi3.Types{name, "null"}
+	case schema.Type == nil && name != "":
+		schema.Type = &openapi3.Types{name}
+	case !allowsNull:
+		schema.Type = withoutNull(schema.Type)
+	}
 }
 
 // isObject reports whether a schema has keywords for members.
