@@ -9,21 +9,23 @@ import (
 	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
 )
 
-// adapt changes the document in memory where oapi-codegen would generate unsuitable code.
-func adapt(path string, document *openapi3.T) error {
+// adapt changes the document in memory where oapi-codegen would generate unsuitable code. It returns the unions of the
+// data of events.
+func adapt(path string, document *openapi3.T) (map[string]*eventUnion, error) {
 	withoutRequestID(document)
 	shortNames(document)
 	mergeMediaRanges(document)
 	eachContent(document, addFieldStyles)
 	renameVariables(document)
 	eachSchema(document, func(ref *openapi3.SchemaRef) { exactLiterals(ref.Value) })
-	if err := shape(path, document); err != nil {
-		return err
+	unions, err := shape(path, document)
+	if err != nil {
+		return nil, err
 	}
 	holdAllValues(document)
 	shareResponses(document)
 	nullableMembers(document)
-	return nil
+	return unions, nil
 }
 
 // firstExtension is the extension of a response that declares the types that all references to a component share.

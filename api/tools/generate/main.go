@@ -30,11 +30,11 @@
 // apart.
 //
 // Refused are the keyword nullable, media types in the components, defaultMapping, optional bodies and parameters that
-// may be null, fields of forms that have several types, an allOf that no value, two formats or two unions match, alternatives of a
-// discriminator without a name, the styles matrix, label, spaceDelimited, pipeDelimited and cookie, objects and unions
-// in all other parameters and headers, parameters that are the whole query, the method QUERY and additional methods,
-// requests that are streams, text/json, JSON text sequences, multipart bodies other than multipart/form-data, parts
-// without a name, and documents of several files.
+// may be null, fields of forms that have several types, an allOf that no value, two formats or two unions match,
+// alternatives of a discriminator without a name, the styles matrix, label, spaceDelimited, pipeDelimited and cookie,
+// objects and unions in all other parameters and headers, parameters that are the whole query, the method QUERY and
+// additional methods, requests that are streams, text/json, JSON text sequences, multipart bodies other than
+// multipart/form-data, parts without a name, and documents of several files.
 package main
 
 import (
@@ -128,7 +128,7 @@ func generate(path string, warnings io.Writer) (_ files, err error) {
 		{"gen/constructors.gen.go", constructorsSource, constructors(document)},
 		{"gen/events.gen.go", eventsSource, notifications},
 		{"gen/headers.gen.go", headersSource, responseHeaders(document, definitions)},
-		{"gen/streams.gen.go", streamsSource, eventUnions(document)},
+		{"gen/streams.gen.go", streamsSource, elements.unions},
 		{"gen/nullable.gen.go", nullableSource, nil},
 		{"gen/doc.gen.go", docSource, nil},
 	} {
@@ -189,13 +189,15 @@ func (f files) types(path string, text []byte) (*openapi3.T, *names, error) {
 	if _, err := codegen.Generate(components, names); err != nil {
 		return nil, nil, unplaced(path, err)
 	}
-	if err := adapt(path, document); err != nil {
+	unions, err := adapt(path, document)
+	if err != nil {
 		return nil, nil, err
 	}
 	elements, err := checkNames(path, document)
 	if err != nil {
 		return nil, nil, err
 	}
+	elements.unions = unions
 	withoutWebhooks := *document // receivers that package client/webhook replaces
 	withoutWebhooks.Webhooks = nil
 	code, err := codegen.Generate(&withoutWebhooks, s.Configuration)

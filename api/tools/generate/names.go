@@ -38,7 +38,8 @@ type names struct {
 
 	declared   map[string][]element // by the name of a type or constant
 	operations map[string]element
-	blamed     []string // elements whose code does not compile
+	unions     map[string]*eventUnion // by name
+	blamed     []string               // elements whose code does not compile
 }
 
 // checkNames returns an error for each name of the adapted document that has no name in Go, or the same as another, and

@@ -58,7 +58,8 @@ type body struct {
 // result describes the result of a client method.
 type result struct {
 	Kind        string // bodyNone, bodyJSON, bodyText, bodyStream or bodyItems
-	Type        string // Go type of the JSON
+	Type        string // Go type of the JSON, or of an item
+	Item        string // Go type of an item, or of the data in it
 	Redirect    bool   // redirects are the only successes
 	Slice       bool   // Type is a slice or map, returned without a pointer
 	Whole       bool   // successes have different types, so the method returns a struct with those in Each

@@ -76,6 +76,9 @@ func refusals() []refused {
 	data := func(event, kind string) string {
 		return "{ properties: { event: { const: " + event + " }, data: { type: string, contentMediaType: application/json, contentSchema: { type: " + kind + " } } } }"
 	}
+	twoEvents := func(one, other string) string {
+		return "content: { text/event-stream: { itemSchema: { oneOf: [ " + data(one, "object") + ", " + data(other, "[string, integer]") + " ] } } }"
+	}
 	// untyped gives a schema in each place where a value has no type in its text.
 	var all []refused
 	for schema, kind := range map[string]string{
@@ -161,7 +164,10 @@ func refusals() []refused {
 		{schemas("§A@: { allOf: [ { oneOf: [ { type: string }, { type: integer } ] }, { oneOf: [ { type: string }, { type: boolean } ] } ] }"), "the allOf has two unions, for which there is no Go type: write them as one union, or remove one of the parts", []string{schemas("A@: { allOf: [ { oneOf: [ { type: string }, { type: integer } ] } ] }")}},
 		{respond("content: { application/jsonl: { §itemSchema: { type: [object, 'null'] } } }"), "the items of application/jsonl may be null, for which their Go type has no value: allow no null", []string{respond("content: { application/jsonl: { itemSchema: { type: object } } }")}},
 
-		{respond("content: { text/event-stream: { itemSchema: { oneOf: [ " + strings.Replace(data("a", "[object, 'null']"), "contentSchema", "§contentSchema", 1) + ", " + data("b", "[string, integer]") + " ] } } }"), "the data of the event a may be null, for which its Go type has no value: allow no null", []string{respond("content: { text/event-stream: { itemSchema: { oneOf: [ " + data("a", "object") + ", " + data("b", "[string, integer]") + " ] } } }")}},
+		{respond("content: { text/event-stream: { itemSchema: { oneOf: [ " + strings.Replace(data("a", "[object, 'null']"), "contentSchema", "§contentSchema", 1) + ", " + data("b", "[string, integer]") + " ] } } }"), "the data of the event a may be null, for which its Go type has no value: allow no null", []string{respond(twoEvents("a", "b"))}},
+		{respondAll("'200': { description: d, " + twoEvents("a", "b") + " }, '202': { description: d, " + strings.Replace(twoEvents("a", "c"), "itemSchema", "§itemSchema", 1) + " }"), "the data of events has the Go name A@Data, as has that of other events: write both as one schema", []string{
+			respondAll("'200': { description: d, " + twoEvents("a", "b") + " }, '202': { description: d, " + twoEvents("a", "b") + " }"),
+		}},
 		{schemas("foo_bar@: { type: string }", "§FooBar@: { type: integer }"), "the schema FooBar@ has the Go name FooBar@, as has the schema foo_bar@ in line 7: choose another with x-go-name", []string{schemas("foo_bar@: { type: string }", "FooBar@: { type: integer, x-go-name: Other@ }")}},
 		{schemas("§Nullable: { type: object }"), "the code for the schema Nullable does not compile (Nullable redeclared in this block, other declaration of Nullable in gen/api.gen.go): choose another with x-go-name", []string{schemas("Nullable: { type: object, x-go-name: Void }")}},
 		{schemas("A@: { type: object, properties: { §b: { enum: [c] } } }", "A@B: { type: integer }"), "a schema in A@ has the Go name A@B, as has the schema A@B in line 8: choose another with x-go-type-name", []string{

@@ -57,7 +57,7 @@ func resultOf(d codegen.OperationDefinition) (result, error) {
 		for _, content := range response.Contents {
 			if s := streamOf(d.Spec.Responses.Value(response.StatusCode).Value.Content, content.ContentType); s != nil {
 				if content.ContentType == preferred.ContentType {
-					said += s.Type()
+					said = kinds[kind].said + qualify(s.Type())
 				}
 				a.Streams = append(a.Streams, s)
 			}
@@ -95,7 +95,10 @@ func resultOf(d codegen.OperationDefinition) (result, error) {
 
 // ofStream returns the result of a method that returns the items of the first stream.
 func (r *result) ofStream() result {
-	return result{Kind: "bodyItems", Streams: r.Streams, Accept: r.Streams[0].Media + ", application/problem+json"}
+	first := r.Streams[0]
+	return result{
+		Kind: "bodyItems", Type: qualify(first.Type()), Item: qualify(first.Item()), Streams: r.Streams, Accept: first.Media + ", application/problem+json",
+	}
 }
 
 // isNull reports whether null is a value of a schema.

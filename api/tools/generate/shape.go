@@ -23,11 +23,12 @@ import (
 type shaper struct {
 	schemas openapi3.Schemas
 	done    map[*openapi3.Schema]bool
+	unions  map[string]*eventUnion // by name
 	faults
 }
 
-func shape(file string, document *openapi3.T) error {
-	s := shaper{document.Components.Schemas, map[*openapi3.Schema]bool{}, faults{file: file}}
+func shape(file string, document *openapi3.T) (map[string]*eventUnion, error) {
+	s := shaper{document.Components.Schemas, map[*openapi3.Schema]bool{}, map[string]*eventUnion{}, faults{file: file}}
 	for _, name := range slices.Sorted(maps.Keys(s.schemas)) {
 		s.component(name)
 	}
@@ -68,7 +69,7 @@ func shape(file string, document *openapi3.T) error {
 		}
 	})
 	maps.DeleteFunc(c.Responses, func(_ string, r *openapi3.ResponseRef) bool { return hasStream(r.Value.Content) })
-	return s.err()
+	return s.unions, s.err()
 }
 
 // response shapes a response. name begins the names of the types in it, and of the names of those in a stream.

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -31,9 +32,7 @@ type itemStream struct {
 	Events    bool   // the items are server-sent events
 	Resumable bool   // the events have ids
 
-	schema    *openapi3.SchemaRef
-	union     *eventUnion
-	qualified bool // types have the name of package gen
+	schema *openapi3.SchemaRef
 }
 
 // eventUnion is a Go type with a field for each schema that the data of server-sent events may have.
@@ -50,26 +49,9 @@ type eventField struct {
 //go:embed streams.tmpl
 var streamsSource string
 
-// eventUnions returns the unions of all streams, by name.
-func eventUnions(document *openapi3.T) []*eventUnion {
-	byName := map[string]*eventUnion{}
-	eachContent(document, func(content openapi3.Content) {
-		for media := range content {
-			if s := streamOf(content, media); s != nil && s.union != nil {
-				byName[s.union.Name] = s.union
-			}
-		}
-	})
-	return slices.SortedFunc(maps.Values(byName), func(a, b *eventUnion) int { return cmp.Compare(a.Name, b.Name) })
-}
-
 // Item returns the Go type of an item, or of the data of an event.
 func (s *itemStream) Item() string {
-	schema := must(codegen.GenerateGoSchema(s.schema, nil))
-	if s.qualified {
-		return qualify(schema.TypeDecl())
-	}
-	return schema.TypeDecl()
+	return must(codegen.GenerateGoSchema(s.schema, nil)).TypeDecl()
 }
 
 // Type returns the Go type of the items.
@@ -80,18 +62,13 @@ func (s *itemStream) Type() string {
 	return s.Item()
 }
 
-// streamOf returns the stream that a media type of the adapted document describes for the client, or nil.
+// streamOf returns the stream that a media type of the adapted document describes, or nil.
 func streamOf(content openapi3.Content, media string) *itemStream {
 	if content[media] == nil {
 		return nil
 	}
-	described, ok := content[media].Extensions[streamExtension].(*itemStream)
-	if !ok {
-		return nil
-	}
-	qualified := *described
-	qualified.qualified = true
-	return &qualified
+	s, _ := content[media].Extensions[streamExtension].(*itemStream)
+	return s
 }
 
 func hasStream(content openapi3.Content) bool {
@@ -111,7 +88,7 @@ func (s *shaper) stream(content openapi3.Content, media string, format stream.Fo
 	found.Format = map[stream.Format]string{stream.Events: "stream.Events", stream.Lines: "stream.Lines"}[format]
 	if found.Events {
 		found.Resumable = declares(described.ItemSchema.Value, "id")
-		found.schema, found.union = s.data(described.ItemSchema.Value, name)
+		found.schema = s.data(described.ItemSchema.Value, name)
 	} else {
 		s.inside(found.schema, []string{name, "item"})
 	}
@@ -137,11 +114,11 @@ func sameSchema(a, b *openapi3.Schema) bool {
 // data returns the schema of the data of server-sent events: that of the JSON in it, or a string if some data is not
 // JSON. If the events have data of several schemas, it is their union: an eventUnion if the type of an event tells
 // which one it has.
-func (s *shaper) data(item *openapi3.Schema, name string) (*openapi3.SchemaRef, *eventUnion) {
+func (s *shaper) data(item *openapi3.Schema, name string) *openapi3.SchemaRef {
 	var all []variant
 	for _, found := range variantsOf(item) {
 		if found.data == nil {
-			return openapi3.NewSchemaRef("", openapi3.NewStringSchema()), nil
+			return openapi3.NewSchemaRef("", openapi3.NewStringSchema())
 		}
 		same := slices.IndexFunc(all, func(other variant) bool { return other.data.Value == found.data.Value })
 		if same < 0 {
@@ -159,13 +136,17 @@ func (s *shaper) data(item *openapi3.Schema, name string) (*openapi3.SchemaRef, 
 			union.add(s, name, one)
 		}
 		if len(union.Fields) == len(all) {
-			return openapi3.NewSchemaRef("", &openapi3.Schema{Extensions: map[string]any{"x-go-type": union.Name}, Origin: item.Origin}), union
+			if other := s.unions[union.Name]; other != nil && !reflect.DeepEqual(other, union) {
+				s.fail(locate(item.Origin), "the data of events has the Go name %s, as has that of other events: write both as one schema", union.Name)
+			}
+			s.unions[union.Name] = union
+			return openapi3.NewSchemaRef("", &openapi3.Schema{Extensions: map[string]any{"x-go-type": union.Name}, Origin: item.Origin})
 		}
 	} else if whole.Value.Type.Is("string") && len(whole.Value.Enum) == 0 { // Data of type string is text
-		return anyValue(), nil
+		return anyValue()
 	}
 	s.inside(whole, []string{name, "data"})
-	return whole, nil
+	return whole
 }
 
 // add adds a field for the data of events, if their type is constant.
