@@ -42,57 +42,71 @@ type ItemChecker interface {
 	CheckEvent(event Frame) error
 }
 
-// Send sends a response whose items are JSON. There are none if items is nil. The function headers adds headers to the
-// response, unless it is nil. If it fails, Send sends nothing and returns the error. Send also returns an error with
-// which the iterator ended, and after which [Fail] must be called.
-func Send[T any](w http.ResponseWriter, status int, mediaType string, items iter.Seq2[T, error], headers func(http.Header) error) error {
-	return send(w, status, mediaType, items, headers, func(s *sender, item *T) (err error) {
-		s.item, err = encode.Append(s.item[:0], item)
-		if err == nil && s.checker != nil {
-			err = s.checker.CheckItem(s.item)
+// Send sends a response whose items are JSON, to the ResponseWriter of [Open] or one that wraps it. There are none if
+// items is nil. The function headers adds headers to the response, unless it is nil. If it fails, Send sends nothing
+// and returns the error. Send also returns an error with which the iterator ended, and after which [Fail] must be
+// called.
+func Send[T any](to http.ResponseWriter, status int, mediaType string, items iter.Seq2[T, error], headers func(http.Header) error) error {
+	return send(to, status, mediaType, items, headers, func(w *response, item *T) (err error) {
+		w.item, err = encode.Append(w.item[:0], item)
+		if err == nil && w.checker != nil {
+			err = w.checker.CheckItem(w.item)
 		}
-		s.text = s.format.append(s.text[:0], s.item)
+		w.text = w.format.append(w.text[:0], w.item)
 		return err
 	})
 }
 
 // send sends a response. The function write sets the text of an item.
 func send[T any](
-	w http.ResponseWriter, status int, mediaType string, items iter.Seq2[T, error], headers func(http.Header) error, write func(*sender, *T) error,
+	to http.ResponseWriter, status int, mediaType string, items iter.Seq2[T, error], headers func(http.Header) error, write func(*response, *T) error,
 ) error {
-	s, err := begin(w, status, mediaType, headers)
-	if err != nil || s.silent {
+	w, err := begin(to, status, mediaType, headers)
+	if w == nil {
 		return err
 	}
-	defer s.end()
+	defer w.end()
 	if items == nil {
-		return s.finish()
+		return w.finish(nil)
 	}
 	var item T // of the loop, so that not each item is allocated
 	for next, err := range items {
 		if item = next; err == nil {
-			err = write(s, &item)
+			err = write(w, &item)
 		}
 		if err != nil {
-			return s.fail(err)
+			return w.finish(err)
 		}
-		if !s.sendText() {
+		if !w.sendText() {
 			break
 		}
 	}
-	return s.finish()
+	return w.finish(nil)
 }
 
-// response is the ResponseWriter of an operation that may respond with a stream.
+// response is the ResponseWriter of an operation that may respond with a stream. It sends the items of the stream.
 type response struct {
 	http.ResponseWriter
 	request context.Context //nolint:containedctx // that of the request
 	ctx     context.Context //nolint:containedctx // that of the operation
 	cancel  context.CancelCauseFunc
 	head    bool
-	server  *http.Server
-	sender  *sender    // nil before a stream has begun
-	writing sync.Mutex // held while writing to a stream: heartbeats come from another goroutine
+	server  *http.Server // may be nil
+
+	to      http.ResponseWriter // of the stream, or nil before it has begun
+	control *http.ResponseController
+	format  Format
+	checker ItemChecker // may be nil
+	item    []byte      // in JSON
+	text    []byte      // as it is sent
+	release func()      // ends the use of control by another goroutine
+
+	mu       sync.Mutex // held while writing to a stream: heartbeats come from another goroutine
+	timer    *time.Timer
+	written  time.Time
+	deadline time.Time // when the write deadline was set
+	err      error     // of a write
+	ended    bool
 }
 
 // Open returns the ResponseWriter and the request for an operation that may respond with a stream. The context of the
@@ -111,8 +125,8 @@ func Open(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, *http.Re
 
 // cancelRequest ends the context of the operation with that of the request.
 func (w *response) cancelRequest() {
-	w.writing.Lock() // a write that fails has a better cause
-	defer w.writing.Unlock()
+	w.mu.Lock() // a write that fails has a better cause
+	defer w.mu.Unlock()
 	w.cancel(context.Cause(w.request))
 }
 
@@ -137,7 +151,7 @@ func (w *response) Write(body []byte) (int, error) {
 }
 
 func (w *response) checkEnded() {
-	if w.sender != nil && w.sender.ended {
+	if w.ended {
 		panic(http.ErrAbortHandler)
 	}
 }
@@ -164,46 +178,23 @@ func As[T any](w http.ResponseWriter) (found T, ok bool) {
 // another response can be sent.
 func Fail(w http.ResponseWriter, problem []byte) bool {
 	opened, ok := As[*response](w)
-	if !ok || opened.sender == nil {
+	if !ok || opened.to == nil {
 		return false
 	}
-	opened.sender.sendProblem(problem)
+	opened.sendProblem(problem)
 	return true
 }
 
-// sender sends the items of a response.
-type sender struct {
-	format Format
+// errNotOpen is the error of a response whose ResponseWriter is not that of [Open].
+var errNotOpen = errors.New("stream: Open was not called for the response")
 
-	response *response // nil if Open was not called
-	to       http.ResponseWriter
-	control  *http.ResponseController
-	checker  ItemChecker  // may be nil
-	silent   bool         // the response has no body
-	item     []byte       // in JSON
-	text     []byte       // as it is sent
-	open     *openStreams // of the server, or nil
-	release  func()       // ends the use of control by another goroutine
-
-	mu       *sync.Mutex // response.writing
-	timer    *time.Timer
-	written  time.Time
-	deadline time.Time // when the write deadline was set
-	err      error     // of a write
-	ended    bool
-}
-
-// begin sends the header of a response.
-func begin(w http.ResponseWriter, status int, mediaType string, headers func(http.Header) error) (*sender, error) {
-	s := &sender{to: w, control: http.NewResponseController(w)}
-	s.checker, _ = As[ItemChecker](w)
-	if s.response, _ = As[*response](w); s.response != nil {
-		s.mu, s.silent = &s.response.writing, s.response.head
-	} else {
-		s.mu = new(sync.Mutex)
+// begin sends the header of a response. The result is nil if there is an error, or no body to send.
+func begin(to http.ResponseWriter, status int, mediaType string, headers func(http.Header) error) (*response, error) {
+	w, ok := As[*response](to)
+	if !ok {
+		return nil, errNotOpen
 	}
-	s.format, _ = FormatOf(mediaType) // without a format, the items are lines
-	header := w.Header()
+	header := to.Header()
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Accel-Buffering", "no") // otherwise nginx would hold items back
 	if headers != nil {
@@ -212,135 +203,118 @@ func begin(w http.ResponseWriter, status int, mediaType string, headers func(htt
 		}
 	}
 	header.Set("Content-Type", mediaType)
-	if s.response != nil {
-		s.response.sender = s
+	w.to, w.control = to, http.NewResponseController(to)
+	w.checker, _ = As[ItemChecker](to)
+	w.format, _ = FormatOf(mediaType) // without a format, the items are lines
+	to.WriteHeader(status)
+	if w.head {
+		return nil, nil
 	}
-	w.WriteHeader(status)
-	if s.silent {
-		return s, nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	// In another goroutine, because net/http needs a deep stack for the header, which this one would keep until the
 	// end.
 	sent := make(chan struct{})
-	go func() { defer close(sent); s.write(nil) }()
+	go func() { defer close(sent); w.write(nil) }()
 	<-sent
-	if s.err != nil {
-		s.silent = true
-		return s, nil
+	if w.err != nil {
+		return nil, nil
 	}
-	if s.release = func() {}; s.response != nil {
-		hurried := make(chan struct{})
-		unregister := context.AfterFunc(s.response.ctx, func() { s.hurryWrite(); close(hurried) })
-		s.release = sync.OnceFunc(func() {
-			if !unregister() {
-				<-hurried
-			}
-		})
+	hurried := make(chan struct{})
+	unregister := context.AfterFunc(w.ctx, func() { w.hurryWrite(); close(hurried) })
+	w.release = sync.OnceFunc(func() {
+		if !unregister() {
+			<-hurried
+		}
+	})
+	w.timer = time.AfterFunc(Heartbeat, w.beat)
+	w.timer.Reset(Heartbeat) // after the assignment, which beat reads
+	if w.server != nil {
+		streamsOf(w.server).add(w)
 	}
-	s.timer = time.AfterFunc(Heartbeat, s.beat)
-	s.timer.Reset(Heartbeat) // after the assignment, which beat reads
-	if s.response != nil && s.response.server != nil {
-		s.open = streamsOf(s.response.server)
-		s.open.add(s.response)
-	}
-	return s, nil
+	return w, nil
 }
 
 // sendText sends the text of an item. It returns false if the stream must end.
-func (s *sender) sendText() bool {
-	s.mu.Lock()
-	s.write(s.text)
-	err := s.err
-	s.mu.Unlock()
-	if cap(s.text) > maxKeptBuffer || cap(s.item) > maxKeptBuffer {
-		s.text, s.item = nil, nil
+func (w *response) sendText() bool {
+	w.mu.Lock()
+	w.write(w.text)
+	err := w.err
+	w.mu.Unlock()
+	if cap(w.text) > maxKeptBuffer || cap(w.item) > maxKeptBuffer {
+		w.text, w.item = nil, nil
 	}
-	return err == nil && (s.response == nil || s.response.ctx.Err() == nil)
+	return err == nil && w.ctx.Err() == nil
 }
 
 // write writes and flushes text. The caller must hold mu.
-func (s *sender) write(text []byte) {
-	if s.err != nil {
+func (w *response) write(text []byte) {
+	if w.err != nil {
 		return
 	}
 	now := time.Now()
-	if s.written = now; s.response != nil && s.response.ctx.Err() != nil {
-		s.hurry()
-	} else if now.Sub(s.deadline) >= renewal {
-		s.deadline = now
-		_ = s.control.SetWriteDeadline(now.Add(WriteTimeout)) // not every connection supports it
+	if w.written = now; w.ctx.Err() != nil {
+		w.hurry()
+	} else if now.Sub(w.deadline) >= renewal {
+		w.deadline = now
+		_ = w.control.SetWriteDeadline(now.Add(WriteTimeout)) // not every connection supports it
 	}
 	if len(text) > 0 {
-		_, s.err = s.to.Write(text)
+		_, w.err = w.to.Write(text)
 	}
-	if s.err == nil {
-		if s.err = s.control.Flush(); errors.Is(s.err, http.ErrNotSupported) {
-			s.err = nil
+	if w.err == nil {
+		if w.err = w.control.Flush(); errors.Is(w.err, http.ErrNotSupported) {
+			w.err = nil
 		}
 	}
-	if s.err != nil {
-		if time.Since(s.deadline) >= WriteTimeout {
-			s.err = ErrStalled
+	if w.err != nil {
+		if time.Since(w.deadline) >= WriteTimeout {
+			w.err = ErrStalled
 		}
-		if s.response != nil {
-			s.response.cancel(s.err)
-		}
+		w.cancel(w.err)
 	}
 }
 
 // hurryWrite shortens the write deadline if another goroutine writes. Otherwise the next write does. A deadline that
 // passes between two writes would end an HTTP/2 stream before the client is told why.
-func (s *sender) hurryWrite() {
-	if s.mu.TryLock() {
-		s.mu.Unlock()
+func (w *response) hurryWrite() {
+	if w.mu.TryLock() {
+		w.mu.Unlock()
 		return
 	}
-	s.hurry()
+	w.hurry()
 }
 
 // hurry shortens the write deadline of a stream that is to end. It may be called while another goroutine writes.
-func (s *sender) hurry() {
-	if s.response.endsEarly() {
-		_ = s.control.SetWriteDeadline(time.Now().Add(endTimeout)) // not every connection supports it
+func (w *response) hurry() {
+	if w.endsEarly() {
+		_ = w.control.SetWriteDeadline(time.Now().Add(endTimeout)) // not every connection supports it
 	}
 }
 
 // beat sends a heartbeat if the stream was silent.
-func (s *sender) beat() {
-	if !s.mu.TryLock() { // the stream is not silent
-		s.timer.Reset(Heartbeat)
+func (w *response) beat() {
+	if !w.mu.TryLock() { // the stream is not silent
+		w.timer.Reset(Heartbeat)
 		return
 	}
-	defer s.mu.Unlock()
-	if s.ended || s.err != nil {
+	defer w.mu.Unlock()
+	if w.ended || w.err != nil {
 		return
 	}
-	wait := Heartbeat - time.Since(s.written)
+	wait := Heartbeat - time.Since(w.written)
 	if wait <= 0 {
-		s.write(s.format.heartbeat())
+		w.write(w.format.heartbeat())
 		wait = Heartbeat
 	}
-	s.timer.Reset(wait)
-}
-
-// fail returns the error that ends the stream, or nil if there is nobody to tell.
-func (s *sender) fail(err error) error {
-	if s.isCut() {
-		return s.finish()
-	}
-	if s.response != nil && s.response.ctx.Err() != nil {
-		return context.Cause(s.response.ctx)
-	}
-	return err
+	w.timer.Reset(wait)
 }
 
 // isCut reports whether the connection broke.
-func (s *sender) isCut() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err != nil || s.response != nil && errors.Is(s.response.request.Err(), context.Canceled) && !s.response.endsEarly()
+func (w *response) isCut() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err != nil || errors.Is(w.request.Err(), context.Canceled) && !w.endsEarly()
 }
 
 // endsEarly reports whether the stream ends because of [End] or because the server shuts down.
@@ -348,35 +322,37 @@ func (w *response) endsEarly() bool {
 	return w.ctx.Err() != nil && !errors.Is(context.Cause(w.ctx), context.Canceled)
 }
 
-// finish ends a stream whose iterator returned without an error.
-func (s *sender) finish() error {
+// finish returns the error with which the stream ends, such as that of its iterator, or nil if it is complete or there
+// is nobody to tell.
+func (w *response) finish(err error) error {
 	switch {
-	case s.isCut():
-		s.release()
+	case w.isCut():
+		w.release()
 		// The stream is not complete. Without this deadline, net/http would write that it is.
-		_ = s.control.SetWriteDeadline(time.Unix(1, 0))
-	case s.response != nil && s.response.ctx.Err() != nil:
-		return context.Cause(s.response.ctx)
+		_ = w.control.SetWriteDeadline(time.Unix(1, 0))
+		return nil
+	case w.ctx.Err() != nil:
+		return context.Cause(w.ctx)
 	}
-	return nil
+	return err
 }
 
-func (s *sender) sendProblem(problem []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ended = false
-	s.write(s.format.problem(problem))
-	s.ended = true
+func (w *response) sendProblem(problem []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended = false
+	w.write(w.format.problem(problem))
+	w.ended = true
 }
 
 // end stops the heartbeats.
-func (s *sender) end() {
-	s.release()
-	s.timer.Stop()
-	if s.open != nil {
-		s.open.remove(s.response)
+func (w *response) end() {
+	w.release()
+	w.timer.Stop()
+	if w.server != nil {
+		streamsOf(w.server).remove(w)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ended = true
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended = true
 }

@@ -13,12 +13,12 @@ import (
 var errEvent = errors.New("stream: the id or type of an event has a line break or NUL, or its delay is negative")
 
 // SendEvents sends server-sent events like [Send]. The data is text if T is string, and JSON otherwise.
-func SendEvents[T any](w http.ResponseWriter, status int, mediaType string, events iter.Seq2[Event[T], error], headers func(http.Header) error) error {
+func SendEvents[T any](to http.ResponseWriter, status int, mediaType string, events iter.Seq2[Event[T], error], headers func(http.Header) error) error {
 	var id, kind []byte
-	return send(w, status, mediaType, events, headers, func(s *sender, event *Event[T]) (err error) {
+	return send(to, status, mediaType, events, headers, func(w *response, event *Event[T]) (err error) {
 		if event.IDOnly {
-			s.text, err = appendID(s.text[:0], []byte(event.ID))
-			s.text = append(s.text, '\n')
+			w.text, err = appendID(w.text[:0], []byte(event.ID))
+			w.text = append(w.text, '\n')
 			return err
 		}
 		frame := Frame{Retry: event.Retry}
@@ -31,15 +31,15 @@ func SendEvents[T any](w http.ResponseWriter, status int, mediaType string, even
 			frame.Event = kind
 		}
 		if text, ok := any(&event.Data).(*string); ok {
-			s.item = append(s.item[:0], *text...)
+			w.item = append(w.item[:0], *text...)
 		} else {
-			s.item, err = encode.Append(s.item[:0], &event.Data)
+			w.item, err = encode.Append(w.item[:0], &event.Data)
 		}
-		if frame.Data = s.item; err == nil && s.checker != nil {
-			err = s.checker.CheckEvent(frame)
+		if frame.Data = w.item; err == nil && w.checker != nil {
+			err = w.checker.CheckEvent(frame)
 		}
 		if err == nil {
-			s.text, err = appendEvent(s.text[:0], frame)
+			w.text, err = appendEvent(w.text[:0], frame)
 		}
 		return err
 	})

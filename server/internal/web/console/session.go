@@ -62,7 +62,7 @@ func (c *Console) requireSession(page page) http.Handler {
 		if errors.Is(err, studio.ErrUnauthorized) {
 			switch {
 			case strings.HasSuffix(r.URL.Path, "/live"):
-				endStream(w) // a redirect would make the browser reconnect forever
+				endStream(w, r) // a redirect would make the browser reconnect forever
 			case r.Method == http.MethodGet:
 				query := url.Values{"next": {r.URL.RequestURI()}}
 				if s.token != "" {

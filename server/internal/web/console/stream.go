@@ -134,6 +134,8 @@ func (c *Console) renderInSession(ctx context.Context, s session, render liveFra
 }
 
 // endStream serves a stream that ends at once, and to which browsers do not reconnect.
-func endStream(w http.ResponseWriter) {
-	send(w, func(yield func(name, data string) bool) { yield("done", "") })
+func endStream(w http.ResponseWriter, r *http.Request) {
+	opened, _, stop := stream.Open(w, r)
+	defer stop()
+	send(opened, func(yield func(name, data string) bool) { yield("done", "") })
 }
