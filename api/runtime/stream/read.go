@@ -1,7 +1,9 @@
 package stream
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -20,13 +22,8 @@ var (
 	ErrMalformed = errors.New("stream: the body is not in the format of its media type")
 )
 
-const (
-	// firstBuffer is the size of the first buffer. A silent connection needs no other.
-	firstBuffer = 4 << 10
-
-	// around is how much longer than an item its line may be, for "data: " and the end of the line.
-	around = 8
-)
+// around is how much longer than an item its line may be, for "data: " and the end of the line.
+const around = 8
 
 // Reader reads the items of a body as they arrive. It does not decode them. It is not safe for concurrent use.
 type Reader struct {
@@ -35,13 +32,14 @@ type Reader struct {
 	max  int   // bytes of an item
 	item []byte
 
-	source     io.Reader
-	failure    error // of source
-	buffer     []byte
-	start, end int  // the unread bytes of buffer
-	lf, cr     int  // there is no LF in the unread bytes before lf, and no CR before cr
-	skipLF     bool // a CR ended the last line
-	begun      bool // the first line was read
+	lines  *bufio.Scanner // which splits the body by the method split
+	cr     bool           // whether CR ends a line, as LF does
+	skipLF bool           // a CR ended the last line
+	atEnd  bool           // the last line has no end
+	begun  bool           // the first line was read
+	// There is no LF before nextLF in the bytes that are not read, and no CR before nextCR, so that no byte is searched
+	// twice.
+	nextLF, nextCR int
 
 	id, event []byte
 	lastID    []byte // nil if no event has set it
@@ -81,11 +79,13 @@ func (f *Frame) Problem() []byte {
 //
 // NewReader returns [ErrMalformed] if the media type is not that of a stream.
 func NewReader(body io.Reader, contentType string, limit int) (*Reader, error) {
-	r := &Reader{source: body, max: limit}
+	r := &Reader{lines: bufio.NewScanner(body), max: limit}
+	r.lines.Buffer(nil, limit+2*around)
+	r.lines.Split(r.split)
 	format, err := formatOf(contentType)
 	r.next = r.nextLine
 	if format == Events {
-		r.next = r.nextEvent
+		r.next, r.cr = r.nextEvent, true
 	}
 	return r, err
 }
@@ -110,7 +110,7 @@ func (r *Reader) Next() (frame Frame, err error) {
 // nextLine returns the next line that is not blank. The last line may lack its end.
 func (r *Reader) nextLine() (Frame, error) {
 	for {
-		line, err := r.line(false)
+		line, err := r.line()
 		line = bytes.TrimSpace(line)
 		switch {
 		case err != nil && (!errors.Is(err, io.EOF) || len(line) == 0):
@@ -125,37 +125,17 @@ func (r *Reader) nextLine() (Frame, error) {
 
 // complete reports whether a text that has no separator after it is complete. A number may lack its last digits.
 func complete(text []byte) bool {
-	text = bytes.TrimSpace(text)
 	return len(text) > 0 && bytes.IndexByte([]byte(`}]"`), text[len(text)-1]) >= 0 && json.Valid(text)
 }
 
-// line returns the next line without its end, which is LF and, if cr is set, also CR or CR LF. With an error it returns
-// the rest of the body.
-func (r *Reader) line(cr bool) (line []byte, err error) {
-	end := 0
-	for {
-		if r.skipLF && r.start < r.end {
-			if r.skipLF = false; r.buffer[r.start] == '\n' {
-				r.start++
-			}
-		}
-		r.lf = r.find('\n', r.lf, r.end)
-		if end = r.lf; cr {
-			r.cr = r.find('\r', r.cr, r.lf)
-			end = r.cr
-		}
-		line = r.buffer[r.start:end]
-		if len(line) > r.max+around {
-			return nil, ErrTooLarge
-		}
-		if end < r.end {
-			r.skipLF = r.buffer[end] == '\r'
-			r.start = end + 1
-			break
-		}
-		if err = r.fill(); err != nil {
-			r.start = r.end
-			break
+// line returns the next line without its end. With an error it returns the rest of the body.
+func (r *Reader) line() (line []byte, err error) {
+	if r.lines.Scan() {
+		line = r.lines.Bytes()
+	}
+	if line == nil || r.atEnd {
+		if err = cmp.Or(r.lines.Err(), io.EOF); errors.Is(err, bufio.ErrTooLong) {
+			err = ErrTooLarge
 		}
 	}
 	if !r.begun {
@@ -165,37 +145,42 @@ func (r *Reader) line(cr bool) (line []byte, err error) {
 	return line, err
 }
 
-// find returns the index of the first c in the unread bytes before end, or end. There is none before from.
-func (r *Reader) find(c byte, from, end int) int {
-	from = max(from, r.start)
-	if i := bytes.IndexByte(r.buffer[from:end], c); i >= 0 {
-		return from + i
+// split is the [bufio.SplitFunc] of lines.
+func (r *Reader) split(data []byte, atEnd bool) (advance int, line []byte, err error) {
+	skipped := 0
+	if r.skipLF && len(data) > 0 {
+		if r.skipLF = false; data[0] == '\n' {
+			skipped, data = 1, data[1:]
+		}
 	}
-	return end
+	r.nextLF, r.nextCR = r.nextLF-skipped, r.nextCR-skipped
+	r.nextLF = find('\n', data, r.nextLF)
+	end := r.nextLF
+	if r.cr {
+		r.nextCR = find('\r', data[:end], r.nextCR)
+		end = r.nextCR
+	}
+	switch {
+	case end > r.max+around:
+		return 0, nil, ErrTooLarge
+	case end < len(data):
+		r.skipLF = data[end] == '\r'
+		advance = end + 1
+	case atEnd && end > 0:
+		r.atEnd, advance = true, end
+	}
+	r.nextLF, r.nextCR = r.nextLF-advance, r.nextCR-advance
+	if advance > 0 {
+		line = data[:end]
+	}
+	return skipped + advance, line, nil
 }
 
-// fill reads more bytes into the buffer.
-func (r *Reader) fill() error {
-	if r.start > 0 && (r.start == r.end || r.end == len(r.buffer)) {
-		copy(r.buffer, r.buffer[r.start:r.end])
-		r.lf, r.cr, r.end = max(0, r.lf-r.start), max(0, r.cr-r.start), r.end-r.start
-		r.start = 0
+// find returns the index of the first c in data, or its length. There is none before from.
+func find(c byte, data []byte, from int) int {
+	from = max(from, 0)
+	if i := bytes.IndexByte(data[min(from, len(data)):], c); i >= 0 {
+		return from + i
 	}
-	if r.end == len(r.buffer) {
-		grown := make([]byte, max(firstBuffer, 2*len(r.buffer)))
-		copy(grown, r.buffer)
-		r.buffer = grown
-	}
-	const most = 100 // as in package bufio
-	for range most {
-		if r.failure != nil {
-			return r.failure
-		}
-		var n int
-		n, r.failure = r.source.Read(r.buffer[r.end:])
-		if r.end += n; n > 0 {
-			return nil
-		}
-	}
-	return io.ErrNoProgress
+	return len(data)
 }

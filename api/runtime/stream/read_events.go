@@ -22,7 +22,7 @@ func (r *Reader) nextEvent() (frame Frame, err error) {
 	r.item, r.id = r.item[:0], r.id[:0]
 	begun, hasID, hasData := false, false, false
 	for {
-		line, err := r.line(true)
+		line, err := r.line()
 		switch {
 		case errors.Is(err, io.EOF) && (begun || len(line) > 0):
 			return frame, ErrTruncated
