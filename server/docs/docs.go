@@ -7,6 +7,7 @@ package docs
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -26,6 +27,8 @@ import (
 //
 //go:embed swagger-ui page.html docs.css docs.js examples.js operations.js samples.js
 var files embed.FS
+
+const pageName = "page.html" // which is a template
 
 // policy allows only the embedded files. Requests that a reader sends from the page go to the origin of the
 // page.
@@ -84,27 +87,23 @@ func New(document []byte, cfg Config) (http.Handler, error) {
 	mux.Handle("GET /openapi.yaml", asset.New("application/yaml", document))
 	mux.Handle("GET /openapi.json", asset.New("application/json", asJSON))
 	mux.Handle("GET /docs/samples.json", asset.New("application/json", samplesJSON))
-	for name, contentType := range map[string]string{
-		"docs.css":                           "text/css; charset=utf-8",
-		"docs.js":                            "text/javascript; charset=utf-8",
-		"examples.js":                        "text/javascript; charset=utf-8",
-		"operations.js":                      "text/javascript; charset=utf-8",
-		"samples.js":                         "text/javascript; charset=utf-8",
-		"swagger-ui/LICENSE":                 "text/plain; charset=utf-8",
-		"swagger-ui/NOTICE":                  "text/plain; charset=utf-8",
-		"swagger-ui/swagger-ui.css.gz":       "text/css; charset=utf-8",
-		"swagger-ui/swagger-ui-bundle.js.gz": "text/javascript; charset=utf-8",
-		"swagger-ui/swagger-ui-bundle.js.LICENSE.txt": "text/plain; charset=utf-8",
-	} {
+	types := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+	err = fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || name == pageName {
+			return err
+		}
 		content, err := files.ReadFile(name)
-		if err != nil {
-			return nil, fmt.Errorf("docs: %w", err)
-		}
-		if name, compressed := strings.CutSuffix(path.Base(name), ".gz"); compressed {
-			mux.Handle("GET /docs/"+name, asset.NewCompressed(contentType, content))
+		served, compressed := strings.CutSuffix(path.Base(name), ".gz")
+		contentType := cmp.Or(types[path.Ext(served)], "text/plain; charset=utf-8")
+		if compressed {
+			mux.Handle("GET /docs/"+served, asset.NewCompressed(contentType, content))
 		} else {
-			mux.Handle("GET /docs/"+name, asset.New(contentType, content))
+			mux.Handle("GET /docs/"+served, asset.New(contentType, content))
 		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("docs: %w", err)
 	}
 	return asset.Protect(policy, mux), nil
 }
@@ -122,7 +121,7 @@ func renderPage(document []byte, cfg Config) ([]byte, error) {
 	if described.OpenAPI == "" {
 		return nil, errors.New("the document has no member openapi")
 	}
-	page, err := template.ParseFS(files, "page.html")
+	page, err := template.ParseFS(files, pageName)
 	if err != nil {
 		return nil, err
 	}
