@@ -33,9 +33,8 @@ type exchange struct {
 	id          [1]string // an array, so that the header needs no allocation of its own
 	noStore     [1]string // the value of Cache-Control, as id
 
-	mu         sync.Mutex // a handler may outlive the Wrap that called it, as with http.TimeoutHandler
-	called     call
-	violations []gen.Violation // violations of the problem document that was sent
+	mu     sync.Mutex // a handler may outlive the Wrap that called it, as with http.TimeoutHandler
+	called call
 }
 
 // call is what the layers find out about a request.
@@ -43,7 +42,8 @@ type call struct {
 	route         *route // nil if no operation matched
 	principal     Principal
 	authenticated bool
-	broken        bool // the request failed after its connection broke
+	broken        bool            // the request failed after its connection broke
+	violations    []gen.Violation // violations of the problem document that was sent
 }
 
 func (x *exchange) call() call {
@@ -55,42 +55,28 @@ func (x *exchange) call() call {
 	return x.called
 }
 
-func (x *exchange) setRoute(rt *route) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.called = call{route: rt, broken: x.called.broken}
-}
-
-func (x *exchange) setPrincipal(principal Principal, authenticated bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.called.principal, x.called.authenticated = principal, authenticated
-}
-
-func (x *exchange) setViolations(all []gen.Violation) {
-	if x == nil || len(all) == 0 {
+// note changes what is known about the request. It does nothing if x is nil.
+func (x *exchange) note(change func(*call)) {
+	if x == nil {
 		return
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.violations = all
+	change(&x.called)
+}
+
+func (x *exchange) setPrincipal(principal Principal, authenticated bool) {
+	x.note(func(c *call) { c.principal, c.authenticated = principal, authenticated })
 }
 
 // setFailed records that the request failed. If its connection had broken before, the caller is the cause.
 func (x *exchange) setFailed() {
-	if x == nil || x.ctx.Err() == nil {
-		return
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.called.broken = true
+	x.note(func(c *call) { c.broken = c.broken || x.ctx.Err() != nil })
 }
 
 // reportedStatus returns the status for the access log and for [Response].
 func (x *exchange) reportedStatus() int {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.called.broken {
+	if x.call().broken {
 		return 0
 	}
 	return x.status
@@ -292,12 +278,6 @@ func newRequestID() string {
 // validRequestID reports whether the document allows id as a request id. All allowed characters are safe in
 // logs and URNs.
 func validRequestID(id string) bool {
-	for _, c := range []byte(id) {
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("._~+/=:@-", c) >= 0:
-		default:
-			return false
-		}
-	}
-	return id != "" && len(id) <= maxRequestIDLength
+	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._~+/=:@-"
+	return id != "" && len(id) <= maxRequestIDLength && strings.Trim(id, allowed) == ""
 }

@@ -23,12 +23,7 @@ type Response struct {
 
 // callOnResponse calls Config.OnResponse.
 func (h *rootHandler) callOnResponse(x *exchange, began time.Time) {
-	x.mu.Lock()
-	called, violations := x.called, x.violations
-	x.mu.Unlock()
-	response := Response{Status: x.reportedStatus(), Duration: time.Since(began), Violations: violations}
-	if called.route != nil {
-		response.OperationID = called.route.operation.ID()
-	}
-	h.onResponse(&x.ctx, response)
+	h.onResponse(&x.ctx, Response{
+		OperationID: OperationID(&x.ctx), Status: x.reportedStatus(), Duration: time.Since(began), Violations: x.call().violations,
+	})
 }

@@ -46,7 +46,9 @@ func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 		}
 		x.setFailed()
 	}
-	x.setViolations(problem.Violations)
+	if len(problem.Violations) > 0 {
+		x.note(func(c *call) { c.violations = problem.Violations })
+	}
 	if buffered, ok := stream.As[*bufferedResponse](w); ok {
 		_, buffered.rejectsRequest = errors.AsType[*validate.Error](err)
 	}

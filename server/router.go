@@ -71,7 +71,7 @@ type route struct {
 }
 
 func (rt *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	exchangeFrom(r.Context()).setRoute(rt)
+	exchangeFrom(r.Context()).note(func(c *call) { *c = call{route: rt, broken: c.broken} })
 	rt.next.ServeHTTP(w, r)
 }
 
