@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"math"
-	"math/bits"
 	"strconv"
 )
 
@@ -147,20 +146,11 @@ func (m Divisor) Divides(d Decimal) bool {
 	}
 	remainder := uint64(0)
 	for _, digit := range d.digits {
-		remainder = (mulMod(remainder, 10, m.digits) + uint64(digit-'0')) % m.digits
+		remainder = (remainder*10 + uint64(digit-'0')) % m.digits // m.digits has 18 digits, so nothing overflows
 	}
-	power := 10 % m.digits
-	for ; zeros > 0 && remainder != 0; zeros >>= 1 {
-		if zeros&1 != 0 {
-			remainder = mulMod(remainder, power, m.digits)
-		}
-		power = mulMod(power, power, m.digits)
+	const factors = 60 // a number of 18 digits has fewer prime factors, so that more zeros do not help
+	for range min(zeros, factors) {
+		remainder = remainder * 10 % m.digits
 	}
 	return remainder == 0
-}
-
-func mulMod(a, b, m uint64) uint64 {
-	high, low := bits.Mul64(a%m, b%m)
-	_, remainder := bits.Div64(high, low, m)
-	return remainder
 }
