@@ -1,8 +1,6 @@
 package schema
 
 import (
-	"bytes"
-	"strings"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/decimal"
@@ -64,35 +62,4 @@ func isTime(text []byte) bool {
 	copy(full[len(day)+6:], "59")
 	t, err := time.Parse(time.RFC3339, string(full))
 	return err == nil && isDateTime(full) && t.UTC().Hour() == 23 && t.UTC().Minute() == 59
-}
-
-// isDuration accepts the durations of RFC 3339, appendix A, where each unit is followed by the next smaller
-// one.
-func isDuration(text []byte) bool {
-	rest, ok := bytes.CutPrefix(text, []byte("P"))
-	if !ok || len(rest) == 0 {
-		return false
-	}
-	if weeks, ok := bytes.CutSuffix(rest, []byte("W")); ok {
-		return len(weeks) > 0 && decimal.LeadingDigits(weeks) == len(weeks)
-	}
-	date, clock, hasTime := bytes.Cut(rest, []byte("T"))
-	return hasUnits(date, "YMD") && hasUnits(clock, "HMS") && (!hasTime || len(clock) > 0)
-}
-
-// hasUnits reports whether text consists of numbers with consecutive units of units.
-func hasUnits(text []byte, units string) bool {
-	last := -1
-	for len(text) > 0 {
-		digits := decimal.LeadingDigits(text)
-		if digits == 0 || digits == len(text) {
-			return false
-		}
-		unit := strings.IndexByte(units, text[digits])
-		if unit < 0 || last >= 0 && unit != last+1 {
-			return false
-		}
-		last, text = unit, text[digits+1:]
-	}
-	return true
 }

@@ -2,7 +2,6 @@ package schema
 
 import (
 	"bytes"
-	"strings"
 
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/decimal"
 )
@@ -92,82 +91,6 @@ func isAuthority(text []byte) bool {
 // isIPvFuture accepts the IPvFuture addresses of RFC 3986.
 func isIPvFuture(text []byte) bool {
 	version, address, ok := bytes.Cut(text, []byte{'.'})
-	if !ok || len(version) < 2 || version[0]|0x20 != 'v' || len(address) == 0 {
-		return false
-	}
-	for _, b := range version[1:] {
-		if !isHex(b) {
-			return false
-		}
-	}
-	return consistsOf(address, "-._~!$&'()*+,;=:")
-}
-
-// isURITemplate accepts the templates of RFC 6570.
-func isURITemplate(text []byte) bool {
-	for {
-		literal, rest, found := bytes.Cut(text, []byte{'{'})
-		if !isTemplateLiteral(literal) {
-			return false
-		}
-		if !found {
-			return true
-		}
-		expression, after, closed := bytes.Cut(rest, []byte{'}'})
-		if !closed || !isTemplateExpression(expression) {
-			return false
-		}
-		text = after
-	}
-}
-
-func isTemplateLiteral(text []byte) bool {
-	for i, b := range text {
-		switch {
-		case b <= ' ', b == 0x7f, strings.IndexByte("\"<>\\^`{|}", b) >= 0:
-			return false
-		case b == '%' && (len(text) < i+3 || !isHex(text[i+1]) || !isHex(text[i+2])):
-			return false
-		}
-	}
-	return true
-}
-
-func isTemplateExpression(text []byte) bool {
-	if len(text) > 0 && strings.IndexByte("+#./;?&=,!@|", text[0]) >= 0 {
-		text = text[1:]
-	}
-	for variable := range bytes.SplitSeq(text, []byte{','}) {
-		name, length, hasLength := bytes.Cut(variable, []byte{':'})
-		if hasLength && (len(length) == 0 || len(length) > 4 || length[0] == '0' || decimal.LeadingDigits(length) != len(length)) {
-			return false
-		}
-		if !hasLength {
-			name = bytes.TrimSuffix(name, []byte{'*'})
-		}
-		for part := range bytes.SplitSeq(name, []byte{'.'}) {
-			if len(part) == 0 || !consistsOfEscaped(part, "_") {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// isJSONPointer accepts the pointers of RFC 6901.
-func isJSONPointer(text []byte) bool {
-	for i, b := range text {
-		if b == '~' && (i+1 == len(text) || text[i+1] != '0' && text[i+1] != '1') {
-			return false
-		}
-	}
-	return len(text) == 0 || text[0] == '/'
-}
-
-func isRelativeJSONPointer(text []byte) bool {
-	up := decimal.LeadingDigits(text)
-	if up == 0 || up > 1 && text[0] == '0' {
-		return false
-	}
-	return string(text[up:]) == "#" || isJSONPointer(text[up:])
+	return ok && len(version) > 1 && version[0]|0x20 == 'v' && len(bytes.Trim(version[1:], "0123456789abcdefABCDEF")) == 0 &&
+		len(address) > 0 && consistsOf(address, "-._~!$&'()*+,;=:")
 }
