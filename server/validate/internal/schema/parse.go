@@ -7,6 +7,8 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/avatarstudio/avatarstudio/api/runtime/rawjson"
 )
 
@@ -50,8 +52,9 @@ func (t *tape) parse(text []byte, maxDepth int) error {
 			if c == '"' {
 				var plain bool
 				if end, plain = rawjson.String(text, i); end >= 0 && !plain {
-					content := text[i+1 : end-1]
-					if escaped = bytes.IndexByte(content, '\\') >= 0; !isString(content) {
+					escaped = bytes.IndexByte(text[i:end], '\\') >= 0
+					var err error
+					if t.unquoted, err = jsontext.AppendUnquote(t.unquoted[:0], text[i:end]); err != nil {
 						end = -1
 					}
 				}
