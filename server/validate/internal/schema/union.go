@@ -17,17 +17,13 @@ type union struct {
 	alternatives []alternative
 	types        Kinds // types of all alternatives together
 
-	// mustTry is set if the alternatives must be tried one by one. If none matches, meantBy is the name of the
-	// discriminator, whose value selects the alternative whose violations are reported.
+	// mustTry is set if the alternatives must be tried one by one. Otherwise the first of byType that allows the type
+	// of a value is used, and if there is none, by selects the alternative.
 	mustTry bool
-	meantBy string
-	meant   map[string]*Node
+	byType  []alternative
 
-	// byType is set if the type of a value selects the alternative. The first one that allows the type is
-	// used.
-	byType []alternative
-
-	// by is set if the value of this member selects the alternative.
+	// by is the member whose value is that of one alternative, or nil. If the alternatives must be tried and none
+	// matches, the violations of the selected one are reported.
 	by      *member
 	byValue map[string]*Node
 	values  string // the values of by, for error messages
@@ -35,8 +31,9 @@ type union struct {
 
 // alternative is an alternative of a union.
 type alternative struct {
-	types Kinds // 0 allows all types
-	node  *Node // nil allows all values
+	types  Kinds          // 0 allows all types
+	node   *Node          // nil allows all values
+	source *document.Node // the target of references
 }
 
 // choose returns the alternative that a value must match by its type or by a member. It may be nil.
@@ -50,7 +47,7 @@ func (w *Walker) choose(u *union, v int, kind Kinds) *Node {
 		w.Add("type", "must be "+u.types.String())
 		return nil
 	}
-	n, given := w.byMember(v, u.by.name, u.byValue)
+	n, given := w.byMember(u, v)
 	switch {
 	case !given && !w.tape.isOpen(v): // otherwise the member may be in the text that is missing
 		w.addBelow(u.by.token, "required", "is required")
@@ -60,12 +57,11 @@ func (w *Walker) choose(u *union, v int, kind Kinds) *Node {
 	return n
 }
 
-// byMember returns the node for the string that an object has as the member name, and whether it has that
-// member.
-func (w *Walker) byMember(v int, name string, nodes map[string]*Node) (n *Node, given bool) {
-	at := w.tape.find(v, name)
+// byMember returns the alternative that the member by of an object selects, and whether the object has that member.
+func (w *Walker) byMember(u *union, v int) (n *Node, given bool) {
+	at := w.tape.find(v, u.by.name)
 	if at >= 0 && w.tape.kind(at+1) == KindString {
-		n = nodes[string(w.tape.content(at+1))]
+		n = u.byValue[string(w.tape.content(at+1))]
 	}
 	return n, at >= 0
 }
@@ -98,11 +94,13 @@ func (w *Walker) tryAll(u *union, v int, kind Kinds, base int, all bool) {
 	}
 }
 
-// likely returns the alternative that the value was probably meant to match: the one that the discriminator
-// names, or the only one of its type. It returns nil if there is none.
+// likely returns the alternative that the value was probably meant to match: the one that a member selects, or the only
+// one of its type. It returns nil if there is none.
 func (w *Walker) likely(u *union, v int, kind Kinds) (likely *Node) {
-	if n, _ := w.byMember(v, u.meantBy, u.meant); n != nil {
-		return n
+	if u.by != nil {
+		if n, _ := w.byMember(u, v); n != nil {
+			return n
+		}
 	}
 	for _, a := range u.alternatives {
 		if !a.types.allow(kind, nil) {
@@ -122,54 +120,59 @@ func (c *Compiler) union(s *scope, keyword string, schemas, discriminator *docum
 	if len(schemas.Elements) == 0 {
 		c.Fail(schemas, "must have a schema")
 	}
-	sources := make([]*document.Node, len(schemas.Elements)) // the targets of references
-	for i, schema := range schemas.Elements {
-		sources[i] = c.Resolve(schema)
-		u.alternatives = append(u.alternatives, alternative{c.typesOf(schema), c.schemaIn(s, schema)})
+	for _, schema := range schemas.Elements {
+		u.alternatives = append(u.alternatives, alternative{c.typesOf(schema), c.schemaIn(s, schema), c.Resolve(schema)})
 	}
-	u.mustTry = !u.selectNullable(schemas.Elements) && !u.selectByType() && !c.selectByMember(u, sources)
+	u.mustTry = !u.selectNullable(schemas.Elements) && !u.selectByType() && !c.selectByMember(u)
 	switch {
 	case !u.mustTry:
 	case discriminator != nil:
 		c.useDiscriminator(u, discriminator, schemas.Elements)
-	case len(sources) > 0:
-		c.findMember(u, sources)
+	default:
+		u.by, u.byValue = c.byConstant(u.alternatives, false)
 	}
 	return u
 }
 
-// findMember sets the alternatives that the values of a member name, if it has a different constant in each.
-func (c *Compiler) findMember(u *union, sources []*document.Node) {
-	for name := range sources[0].Get("properties").All() {
-		meant := make(map[string]*Node)
-		for i, source := range sources {
-			if value, ok := c.constant(source, name); ok {
-				meant[value] = u.alternatives[i].node
+// byConstant returns the first member that has a different constant in each alternative, and the alternatives by these
+// constants. If required is set, each alternative must require the member.
+func (c *Compiler) byConstant(alternatives []alternative, required bool) (by *member, byValue map[string]*Node) {
+	for name := range alternatives[0].source.Get("properties").All() {
+		byValue := make(map[string]*Node)
+		for _, a := range alternatives {
+			value := c.Resolve(a.source.Get("properties").Get(name)).Get("const")
+			if value != nil && value.Kind == jsontext.KindString && (!required || requires(a.source, name)) {
+				byValue[value.Text] = a.node
 			}
 		}
-		if len(meant) == len(sources) {
-			u.meantBy, u.meant = name, meant
-			return
+		if len(byValue) == len(alternatives) {
+			return newMember(name), byValue
 		}
 	}
+	return nil, nil
 }
 
-// useDiscriminator sets the alternatives that the values of a discriminator name.
+func requires(source *document.Node, name string) bool {
+	required := source.Get("required")
+	return required != nil && slices.ContainsFunc(required.Elements, func(n *document.Node) bool { return n.Text == name })
+}
+
+// useDiscriminator selects the alternatives by a discriminator.
 func (c *Compiler) useDiscriminator(u *union, discriminator *document.Node, schemas []*document.Node) {
 	name := discriminator.Get("propertyName")
 	if name == nil {
 		return
 	}
-	u.meantBy, u.meant = name.Text, make(map[string]*Node)
+	u.by, u.byValue = newMember(name.Text), make(map[string]*Node)
 	for i, schema := range schemas {
 		ref := schema.Get("$ref")
 		if ref == nil {
 			continue
 		}
-		u.meant[ref.Text[strings.LastIndexByte(ref.Text, '/')+1:]] = u.alternatives[i].node
+		u.byValue[ref.Text[strings.LastIndexByte(ref.Text, '/')+1:]] = u.alternatives[i].node
 		for value, target := range discriminator.Get("mapping").All() {
 			if c.maps(target, ref) {
-				u.meant[value] = u.alternatives[i].node
+				u.byValue[value] = u.alternatives[i].node
 			}
 		}
 	}
@@ -187,7 +190,7 @@ func (u *union) selectNullable(schemas []*document.Node) bool {
 	}
 	for i, a := range u.alternatives {
 		if other := u.alternatives[1-i]; a.types == KindNull && isPlain(schemas[i], "type") {
-			u.byType = []alternative{{KindNull, nil}, other}
+			u.byType = []alternative{{types: KindNull}, other}
 			if u.types = other.types; u.types != 0 {
 				u.types |= KindNull
 			}
@@ -217,13 +220,12 @@ func (u *union) selectByType() bool {
 
 // selectByMember selects the alternative by a required member that has a different constant in each alternative.
 // One further alternative may be null.
-func (c *Compiler) selectByMember(u *union, sources []*document.Node) bool {
+func (c *Compiler) selectByMember(u *union) bool {
 	var objects, null []alternative
-	var objectSources []*document.Node
-	for i, a := range u.alternatives {
+	for _, a := range u.alternatives {
 		switch a.types {
 		case KindObject:
-			objects, objectSources = append(objects, a), append(objectSources, sources[i])
+			objects = append(objects, a)
 		case KindNull:
 			null = append(null, a)
 		default:
@@ -233,41 +235,17 @@ func (c *Compiler) selectByMember(u *union, sources []*document.Node) bool {
 	if len(objects) == 0 || len(null) > 1 {
 		return false
 	}
-	for name := range objectSources[0].Get("properties").All() {
-		byValue := make(map[string]*Node)
-		for i, a := range objects {
-			if value, ok := c.constant(objectSources[i], name); ok && requires(objectSources[i], name) {
-				byValue[value] = a.node
-			}
-		}
-		if len(byValue) < len(objects) {
-			continue
-		}
-		u.by, u.byValue, u.byType = newMember(name), byValue, null
-		u.types = KindObject
-		if null != nil {
-			u.types |= KindNull
-		}
-		var values []string
-		for _, value := range slices.Sorted(maps.Keys(byValue)) {
-			values = append(values, strconv.Quote(value))
-		}
-		u.values = strings.Join(values, ", ")
-		return true
+	if u.by, u.byValue = c.byConstant(objects, true); u.by == nil {
+		return false
 	}
-	return false
-}
-
-func requires(source *document.Node, name string) bool {
-	required := source.Get("required")
-	return required != nil && slices.ContainsFunc(required.Elements, func(n *document.Node) bool { return n.Text == name })
-}
-
-// constant returns the string that a member must equal.
-func (c *Compiler) constant(source *document.Node, name string) (string, bool) {
-	value := c.Resolve(source.Get("properties").Get(name)).Get("const")
-	if value == nil || value.Kind != jsontext.KindString {
-		return "", false
+	u.byType, u.types = null, KindObject
+	if null != nil {
+		u.types |= KindNull
 	}
-	return value.Text, true
+	values := slices.Sorted(maps.Keys(u.byValue))
+	for i, value := range values {
+		values[i] = strconv.Quote(value)
+	}
+	u.values = strings.Join(values, ", ")
+	return true
 }
