@@ -60,18 +60,14 @@ func (b *requestBody) check(w *checker, r *http.Request) (body io.ReadCloser, le
 	if err := w.read(r, b.limit); err != nil {
 		return nil, 0, err
 	}
-	var asJSON []byte
+	whole := &readBody{unread: w.body}
 	if len(w.body) > 0 || b.required {
-		asJSON = w.checkBuffered(c, w.body)
+		whole.asJSON = w.checkBuffered(c, w.body)
 	}
 	if err := w.failure(http.StatusBadRequest, mismatch); err != nil {
 		return nil, 0, err
 	}
-	length = int64(len(w.body))
-	if asJSON != nil {
-		return &textBody{readBody{unread: w.body}, asJSON}, length, nil
-	}
-	return &readBody{unread: w.body}, length, nil
+	return whole, int64(len(w.body)), nil
 }
 
 // stream checks what is known before the body is read. The rest is checked while the next handler reads it.
@@ -193,6 +189,7 @@ func tooLargeFor(what string, limit int64) error {
 // error and not the body of another request.
 type readBody struct {
 	unread []byte
+	asJSON []byte // the value that a text or a form was converted to, or nil
 	closed bool
 }
 
@@ -208,32 +205,21 @@ func (b *readBody) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// ValidJSON returns the unread rest of the body, for callers that decode it in one step. The generated server
-// looks for this method. If nothing has been read before, the result is valid JSON. The caller must not keep
-// it.
+// ValidJSON returns the unread rest of the body, or the value that a text or a form was converted to, for callers that
+// decode it in one step. The generated server looks for this method. If nothing has been read before, the result is
+// valid JSON. The caller must not keep it.
 func (b *readBody) ValidJSON() []byte {
 	text := b.unread
-	b.unread = nil
+	if b.asJSON != nil {
+		text = b.asJSON
+	}
+	b.unread, b.asJSON = nil, nil
 	return text
 }
 
 func (b *readBody) Close() error {
 	b.unread, b.closed = nil, true
 	return nil
-}
-
-// textBody is a text or a form, with the JSON value that it was converted to.
-type textBody struct {
-	readBody
-
-	asJSON []byte
-}
-
-// ValidJSON returns the JSON value instead of the unread rest of the body.
-func (b *textBody) ValidJSON() []byte {
-	text := b.asJSON
-	b.unread, b.asJSON = nil, nil
-	return text
 }
 
 // limitedBody is a [http.MaxBytesReader] whose errors have the type [*Error].
@@ -251,8 +237,8 @@ func (b limitedBody) Read(p []byte) (int, error) {
 // schema.
 type streamedBody struct {
 	source io.Reader
-	size   [2]schema.Limit
-	n      uint64
+	size   *schema.Size
+	n      int
 	err    error
 }
 
@@ -261,24 +247,12 @@ func (b *streamedBody) Read(p []byte) (int, error) {
 		return 0, b.err
 	}
 	n, err := b.source.Read(p)
-	b.n += uint64(n)
-	if v := sizeViolation("", b.n, b.size, errors.Is(err, io.EOF)); v != nil {
-		err = &Error{Status: http.StatusBadRequest, Detail: mismatch, Violations: []Violation{*v}}
+	b.n += n
+	if keyword, detail := b.size.Violation(b.n, !errors.Is(err, io.EOF)); keyword != "" {
+		err = &Error{Status: http.StatusBadRequest, Detail: mismatch, Violations: []Violation{{"", keyword, detail}}}
 	}
 	b.err = err
 	return n, err
-}
-
-// sizeViolation returns the violation if n bytes exceed the maximum of size or, once the body has ended, are
-// fewer than the minimum.
-func sizeViolation(pointer string, n uint64, size [2]schema.Limit, ended bool) *Violation {
-	switch least, most := size[0], size[1]; {
-	case most.Set && n > most.N:
-		return &Violation{pointer, "maxLength", "must have " + strconv.FormatUint(most.N, 10) + " or fewer bytes"}
-	case ended && least.Set && n < least.N:
-		return &Violation{pointer, "minLength", "must have " + strconv.FormatUint(least.N, 10) + " or more bytes"}
-	}
-	return nil
 }
 
 func (b *streamedBody) Close() error {

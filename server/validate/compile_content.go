@@ -117,14 +117,14 @@ func withoutSchema(media string) *schema.Node {
 	return nil
 }
 
-// opaque returns the minimum and maximum size of a body whose content is not checked. It reports a schema
-// that constrains anything else as unsupported.
-func (c *compiler) opaque(at *document.Node, n *schema.Node) [2]schema.Limit {
-	least, most, only := n.Size()
+// opaque returns the limits of a body whose content is not checked. It reports a schema that constrains anything else
+// as unsupported.
+func (c *compiler) opaque(at *document.Node, n *schema.Node) *schema.Size {
+	size, only := n.Bytes()
 	if !only {
 		c.Unsupported(at, "says more than the length of a body that is not looked into")
 	}
-	return [2]schema.Limit{least, most}
+	return size
 }
 
 // itemSchema returns the schema of the items of a stream, or nil. OpenAPI 3.1 has only the extension.

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/schema"
 )
@@ -18,7 +19,7 @@ type form struct {
 // formJSON converts a form to JSON. If a field cannot be decoded, it reports a violation and returns nil.
 func (w *checker) formJSON(f *form, body string) []byte {
 	pairs := queryPairs(body)
-	object := schema.TextValue{Kind: schema.KindObject}
+	var all fields
 	for _, field := range f.fields {
 		text, err := w.readField(field, pairs)
 		if errors.Is(err, errAbsent) {
@@ -31,14 +32,13 @@ func (w *checker) formJSON(f *form, body string) []byte {
 			w.addDecodeError(field, err)
 			return nil
 		}
-		object.Names = append(object.Names, field.name)
-		object.Elements = append(object.Elements, schema.TextValue{Kind: schema.KindAny, Text: string(text)})
+		all.add(field.name, schema.TextValue{Kind: schema.KindAny, Text: string(text)}, false)
 	}
-	if err := f.addOthers(&object, pairs); err != nil {
+	if err := f.addOthers(&all, pairs); err != nil {
 		w.addDecodeError(&parameter{pointer: schema.AnyMember}, err)
 		return nil
 	}
-	return f.shape.AppendJSON(nil, object, &w.Walker)
+	return f.shape.AppendJSON(nil, all.object(), &w.Walker)
 }
 
 // readField returns the JSON of a field. It does not check the syntax of a field that is JSON itself.
@@ -63,32 +63,57 @@ func (w *checker) readField(field *parameter, pairs []pair) ([]byte, error) {
 }
 
 // addOthers adds the fields that are not properties of the schema.
-func (f *form) addOthers(object *schema.TextValue, pairs []pair) error {
-	others := make(map[string]*schema.TextValue)
-	var names []string
+func (f *form) addOthers(all *fields, pairs []pair) error {
 	for _, p := range pairs {
 		if slices.ContainsFunc(f.fields, func(field *parameter) bool { return field.takes(p.name) }) {
 			continue
 		}
 		text, err := (&serialization{unescape: url.QueryUnescape}).unescaped(p.value)
-		if err != nil || strings.Contains(p.value, ";") {
+		switch {
+		case err != nil || strings.Contains(p.value, ";"):
 			return errEscape
-		}
-		if others[p.name] == nil {
-			others[p.name] = &schema.TextValue{Kind: schema.KindArray}
-			names = append(names, p.name)
-		}
-		others[p.name].Elements = append(others[p.name].Elements, schema.StringValue(text))
-	}
-	for _, name := range names {
-		value := *others[name]
-		if len(value.Elements) == 1 {
-			value = value.Elements[0]
-		}
-		if !value.IsUTF8() || !(schema.TextValue{Text: name}).IsUTF8() {
+		case !utf8.ValidString(text) || !utf8.ValidString(p.name):
 			return errUTF8
 		}
-		object.Names, object.Elements = append(object.Names, name), append(object.Elements, value)
+		all.add(p.name, schema.StringValue(text), false)
 	}
 	return nil
+}
+
+// fields collects the members of an object that come one by one. The values of one name are an array.
+type fields struct {
+	names  []string
+	values []schema.TextValue
+	index  map[string]int // by name
+}
+
+// get returns the value of a name, or nil if it has none.
+func (f *fields) get(name string) *schema.TextValue {
+	if i, known := f.index[name]; known {
+		return &f.values[i]
+	}
+	return nil
+}
+
+// add adds a value. The first of a name is an array if list is set.
+func (f *fields) add(name string, value schema.TextValue, list bool) {
+	switch known := f.get(name); {
+	case known == nil:
+		if f.index == nil {
+			f.index = make(map[string]int)
+		}
+		f.index[name] = len(f.names)
+		f.names, f.values = append(f.names, name), append(f.values, value)
+		if list {
+			f.values[len(f.values)-1] = schema.TextValue{Kind: schema.KindArray, Elements: []schema.TextValue{value}}
+		}
+	case known.Kind != schema.KindArray:
+		*known = schema.TextValue{Kind: schema.KindArray, Elements: []schema.TextValue{*known, value}}
+	default:
+		known.Elements = append(known.Elements, value)
+	}
+}
+
+func (f *fields) object() schema.TextValue {
+	return schema.TextValue{Kind: schema.KindObject, Names: f.names, Elements: f.values}
 }

@@ -23,13 +23,13 @@ type content struct {
 	media     string            // or a range such as video/* or */*
 	params    map[string]string // that the media type of a body must have, without the charset
 	json      bool
-	node      *schema.Node    // schema of JSON, text, a form, the parts of a multipart body together, or each item of a stream
-	text      *schema.Shape   // set for text
-	form      *form           // set for application/x-www-form-urlencoded
-	multipart *multiparts     // set for multipart
-	format    stream.Format   // set for a stream, of which node is the schema of each item
-	size      [2]schema.Limit // minimum and maximum size of a body whose content is not checked
-	inJSON    *content        // set for a range of media types whose schema applies to JSON only
+	node      *schema.Node  // schema of JSON, text, a form, the parts of a multipart body together, or each item of a stream
+	text      *schema.Shape // set for text
+	form      *form         // set for application/x-www-form-urlencoded
+	multipart *multiparts   // set for multipart
+	format    stream.Format // set for a stream, of which node is the schema of each item
+	size      *schema.Size  // of a body whose content is not checked
+	inJSON    *content      // set for a range of media types whose schema applies to JSON only
 }
 
 // streamed reports whether a body is passed on without being buffered.

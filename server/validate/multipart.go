@@ -28,7 +28,7 @@ type part struct {
 	media       []string // media types or ranges; empty allows all
 	json        bool
 	streamed    bool // content is not checked
-	size        [2]schema.Limit
+	size        *schema.Size
 	shape       *schema.Shape // of a single part
 	headers     []*parameter
 }
@@ -49,14 +49,14 @@ type multipartBody struct {
 	part    *multipart.Part
 	rule    *part
 	pointer string
-	size    int64 // bytes of the part so far
+	size    int   // bytes of the part so far
 	err     error // returned after out
 
 	parts    int
 	buffered int
 	counts   map[string]int
 	streamed map[string]bool // the pointers of the parts that were not checked
-	fields   schema.TextValue
+	fields   fields
 }
 
 func newMultipartBody(w *checker, c *content, boundary string, body io.Reader) (*multipartBody, error) {
@@ -64,7 +64,7 @@ func newMultipartBody(w *checker, c *content, boundary string, body io.Reader) (
 	own := newChecker(w.pool, w.Direction) // the body may be read after the checker of the request has been released
 	b := &multipartBody{
 		w: own, content: c, source: source, reader: multipart.NewReader(source, boundary),
-		counts: make(map[string]int), streamed: make(map[string]bool), fields: schema.TextValue{Kind: schema.KindObject},
+		counts: make(map[string]int), streamed: make(map[string]bool),
 	}
 	b.writer = multipart.NewWriter(&b.out)
 	if b.writer.SetBoundary(boundary) != nil {
@@ -85,7 +85,7 @@ func (b *multipartBody) Read(p []byte) (int, error) {
 			continue
 		}
 		n, err := b.part.Read(p)
-		b.size += int64(n)
+		b.size += n
 		b.err = b.checkSize(errors.Is(err, io.EOF))
 		if errors.Is(err, io.EOF) {
 			b.part = nil
@@ -141,7 +141,7 @@ func (b *multipartBody) begin(p *multipart.Part) error {
 	}
 	if rule.streamed {
 		b.streamed[b.pointer] = rule.name != ""
-		b.add(name, rule.repeated, schema.TextValue{Kind: schema.KindString})
+		b.fields.add(name, schema.TextValue{Kind: schema.KindString}, rule.repeated)
 		return nil
 	}
 	limit := int64(maxBufferedBytes - b.buffered)
@@ -223,31 +223,14 @@ func (b *multipartBody) checkField(name string, text []byte) error {
 		b.w.Check(value, n)
 	}
 	b.w.Root = ""
-	b.add(name, b.rule.repeated, schema.TextValue{Kind: schema.KindAny, Text: string(value)})
+	b.fields.add(name, schema.TextValue{Kind: schema.KindAny, Text: string(value)}, b.rule.repeated)
 	return b.w.failure(http.StatusBadRequest, mismatch)
-}
-
-// add adds a part to the object of all fields.
-func (b *multipartBody) add(name string, repeated bool, value schema.TextValue) {
-	v := &b.fields
-	i := slices.Index(v.Names, name)
-	switch {
-	case i >= 0 && v.Elements[i].Kind != schema.KindArray: // a repeated part that is not in the schema
-		v.Elements[i] = schema.TextValue{Kind: schema.KindArray, Elements: []schema.TextValue{v.Elements[i], value}}
-	case i >= 0:
-		v.Elements[i].Elements = append(v.Elements[i].Elements, value)
-	case repeated:
-		v.Names = append(v.Names, name)
-		v.Elements = append(v.Elements, schema.TextValue{Kind: schema.KindArray, Elements: []schema.TextValue{value}})
-	default:
-		v.Names, v.Elements = append(v.Names, name), append(v.Elements, value)
-	}
 }
 
 // checkWhole checks the object of all parts against the schema. Streamed parts are empty strings there,
 // and violations about their values are dropped.
 func (b *multipartBody) checkWhole() error {
-	text := b.content.multipart.shape.AppendJSON(nil, b.fields, &b.w.Walker)
+	text := b.content.multipart.shape.AppendJSON(nil, b.fields.object(), &b.w.Walker)
 	b.w.Check(text, b.content.node)
 	b.w.Found = slices.DeleteFunc(b.w.Found, func(v schema.Violation) bool {
 		for pointer, known := range b.streamed {
@@ -262,8 +245,8 @@ func (b *multipartBody) checkWhole() error {
 
 // checkSize checks the size of the current part against its schema.
 func (b *multipartBody) checkSize(ended bool) error {
-	if v := sizeViolation(b.pointer, uint64(b.size), b.rule.size, ended); v != nil {
-		return b.violated(v.Keyword, v.Detail)
+	if keyword, detail := b.rule.size.Violation(b.size, !ended); keyword != "" {
+		return b.violated(keyword, detail)
 	}
 	return nil
 }

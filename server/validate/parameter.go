@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -148,21 +147,15 @@ func (w *checker) checkHeader(p *parameter, header http.Header) {
 func (w *checker) checkQuery(p *parameter, query string) {
 	value, count := "", 0
 	for query != "" {
-		var pair string
-		pair, query, _ = strings.Cut(query, "&")
-		name, text, _ := strings.Cut(pair, "=")
-		if !isNamed(name, p.name) {
+		q, rest, ok := cutPair(query)
+		if query = rest; !ok || q.name != p.name {
 			continue
 		}
 		count++
-		value = text
-		if strings.ContainsAny(text, "%+;") {
-			unescaped, err := url.QueryUnescape(text)
-			if err != nil || strings.Contains(text, ";") && !p.reserved { // net/url ignores both
-				w.addDecodeError(p, errEscape)
-				return
-			}
-			value = unescaped
+		var err error
+		if value, err = p.unescaped(q.value); err != nil || strings.Contains(q.value, ";") { // net/url ignores both
+			w.addDecodeError(p, errEscape)
+			return
 		}
 	}
 	switch count {
@@ -173,15 +166,6 @@ func (w *checker) checkQuery(p *parameter, query string) {
 	default:
 		w.addDecodeError(p, errRepeated)
 	}
-}
-
-// isNamed reports whether a percent-encoded name equals wanted.
-func isNamed(escaped, wanted string) bool {
-	if !strings.ContainsAny(escaped, "%+") {
-		return escaped == wanted
-	}
-	name, err := url.QueryUnescape(escaped)
-	return err == nil && name == wanted
 }
 
 // checkPairs checks a parameter in a query or cookie that is not plain.

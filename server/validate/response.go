@@ -39,8 +39,8 @@ func (o *Operation) Response(status int, header http.Header, body []byte) error 
 	case c.format != 0:
 		w.checkItems(c, body)
 	case c.streamed():
-		if v := sizeViolation("", uint64(len(body)), c.size, true); v != nil {
-			w.Record(schema.Violation(*v))
+		if keyword, detail := c.size.Violation(len(body), false); keyword != "" {
+			w.Add(keyword, detail)
 		}
 	default:
 		w.checkBuffered(c, body)

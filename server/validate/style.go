@@ -86,81 +86,58 @@ func (s *serialization) readText(text string, as schema.Kinds) (schema.TextValue
 	if !ok {
 		return schema.TextValue{}, wrongStyle(s.style)
 	}
-	if s.style == styleMatrix {
-		switch {
-		case s.explode && as == schema.KindObject:
-			delimiter = ";"
-		case s.explode && as == schema.KindArray:
-			return s.readNamed(strings.Split(text, ";"))
-		default:
-			value, err := s.cutName(text)
-			if err != nil {
-				return schema.TextValue{}, err
-			}
-			text = value
-		}
+	if s.style != styleMatrix {
+		return s.readList(text, as, delimiter)
 	}
-	return s.readList(text, as, delimiter)
-}
-
-// cutName returns the value of a pair with the name of the parameter.
-func (s *serialization) cutName(pair string) (value string, err error) {
-	escaped, value, _ := strings.Cut(pair, "=")
-	if name, err := s.unescaped(escaped); err != nil || name != s.name {
-		return "", wrongStyle(s.style)
+	if s.explode && as == schema.KindObject {
+		return s.readList(text, as, ";")
 	}
-	return value, nil
-}
-
-// readNamed decodes elements that are each preceded by the name of the parameter.
-func (s *serialization) readNamed(pairs []string) (v schema.TextValue, err error) {
-	values := make([]string, len(pairs))
+	pairs := []string{text}
+	if s.explode && as == schema.KindArray {
+		pairs = strings.Split(text, ";")
+	}
 	for i, pair := range pairs {
-		if values[i], err = s.cutName(pair); err != nil {
-			return v, err
+		escaped, value, _ := strings.Cut(pair, "=")
+		if name, err := s.unescaped(escaped); err != nil || name != s.name {
+			return schema.TextValue{}, wrongStyle(s.style)
 		}
+		pairs[i] = value
 	}
-	return s.readElements(values)
-}
-
-func (s *serialization) readElements(values []string) (schema.TextValue, error) {
-	v := schema.TextValue{Kind: schema.KindArray}
-	for _, value := range values {
-		text, err := s.unescaped(value)
-		if err != nil {
-			return schema.TextValue{}, err
-		}
-		v.Elements = append(v.Elements, schema.StringValue(text))
+	if s.explode && as == schema.KindArray {
+		return s.readParts(pairs, as)
 	}
-	return v, nil
+	return s.readList(pairs[0], as, ",")
 }
 
 // readList decodes a scalar, or an array or object with delimiters. An empty text is an empty list.
 func (s *serialization) readList(text string, as schema.Kinds, delimiter string) (schema.TextValue, error) {
-	if as == schema.KindString {
+	switch {
+	case as == schema.KindString:
 		text, err := s.unescaped(text)
 		return schema.StringValue(text), err
-	}
-	v := schema.TextValue{Kind: as}
-	if text == "" {
-		return v, nil
+	case text == "":
+		return schema.TextValue{Kind: as}, nil
 	}
 	parts := strings.Split(text, delimiter)
-	if as == schema.KindObject {
-		if s.explode {
-			names := make([]string, 0, 2*len(parts))
-			for _, part := range parts {
-				name, value, ok := strings.Cut(part, "=")
-				if !ok {
-					return schema.TextValue{}, wrongStyle(s.style)
-				}
-				names = append(names, name, value)
+	if as == schema.KindObject && s.explode {
+		members := make([]string, 0, 2*len(parts))
+		for _, part := range parts {
+			name, value, ok := strings.Cut(part, "=")
+			if !ok {
+				return schema.TextValue{}, wrongStyle(s.style)
 			}
-			parts = names
+			members = append(members, name, value)
 		}
-		if len(parts)%2 != 0 {
-			return schema.TextValue{}, wrongStyle(s.style)
-		}
+		parts = members
+	}
+	return s.readParts(parts, as)
+}
+
+// readParts decodes the elements of an array, or the names and values of an object.
+func (s *serialization) readParts(parts []string, as schema.Kinds) (schema.TextValue, error) {
+	v := schema.TextValue{Kind: as}
+	if as == schema.KindObject && len(parts)%2 != 0 {
+		return v, wrongStyle(s.style)
 	}
 	for i, part := range parts {
 		if s.unescape == nil { // headers may have whitespace around delimiters
@@ -168,7 +145,7 @@ func (s *serialization) readList(text string, as schema.Kinds, delimiter string)
 		}
 		part, err := s.unescaped(part)
 		if err != nil {
-			return schema.TextValue{}, err
+			return v, err
 		}
 		if as == schema.KindObject && i%2 == 0 {
 			v.Names = append(v.Names, part)
@@ -188,21 +165,25 @@ type pair struct {
 // queryPairs splits a query or form. It ignores pairs whose name cannot be decoded.
 func queryPairs(query string) []pair {
 	var pairs []pair
-	for text := range strings.SplitSeq(query, "&") {
-		name, value, _ := strings.Cut(text, "=")
-		if text == "" {
-			continue
+	for query != "" {
+		q, rest, ok := cutPair(query)
+		if query = rest; ok {
+			pairs = append(pairs, q)
 		}
-		if strings.ContainsAny(name, "%+") {
-			unescaped, err := url.QueryUnescape(name)
-			if err != nil {
-				continue
-			}
-			name = unescaped
-		}
-		pairs = append(pairs, pair{name, value})
 	}
 	return pairs
+}
+
+// cutPair returns the first pair of a query or form, and what follows it. ok is false if there is no pair before the
+// ampersand, or its name cannot be decoded.
+func cutPair(query string) (q pair, rest string, ok bool) {
+	text, rest, _ := strings.Cut(query, "&")
+	q.name, q.value, _ = strings.Cut(text, "=")
+	if !strings.ContainsAny(q.name, "%+") {
+		return q, rest, text != ""
+	}
+	name, err := url.QueryUnescape(q.name)
+	return pair{name, q.value}, rest, err == nil
 }
 
 // readPairs decodes the pairs of a value in the style form, spaceDelimited, pipeDelimited or deepObject. The error
@@ -221,7 +202,7 @@ func (p *parameter) readPairs(pairs []pair, as schema.Kinds) (schema.TextValue, 
 	case len(values) == 0:
 		return schema.TextValue{}, errAbsent
 	case p.explode && as == schema.KindArray:
-		return p.readElements(values)
+		return p.readParts(values, as)
 	case len(values) > 1:
 		return schema.TextValue{}, errRepeated
 	}
@@ -240,9 +221,8 @@ func (p *parameter) readPairs(pairs []pair, as schema.Kinds) (schema.TextValue, 
 }
 
 // readMembers decodes an object that has a pair for each member, or several for a member that is an array.
-func (p *parameter) readMembers(pairs []pair) (v schema.TextValue, err error) {
-	texts := make(map[string][]string)
-	v.Kind = schema.KindObject
+func (p *parameter) readMembers(pairs []pair) (schema.TextValue, error) {
+	var all fields
 	for _, q := range pairs {
 		name := q.name
 		if p.style == styleDeepObject {
@@ -252,35 +232,28 @@ func (p *parameter) readMembers(pairs []pair) (v schema.TextValue, err error) {
 			}
 			var closed bool
 			if name, closed = strings.CutSuffix(key, "]"); !named || !closed || strings.ContainsAny(name, "[]") {
-				return v, wrongStyle(p.style)
+				return schema.TextValue{}, wrongStyle(p.style)
 			}
 		} else if !p.acceptsMember(name) {
 			continue
 		}
 		text, err := p.unescaped(q.value)
 		if err != nil {
-			return v, err
+			return schema.TextValue{}, err
 		}
-		if texts[name] == nil {
-			v.Names = append(v.Names, name)
+		known := all.get(name)
+		list := known != nil && known.Kind == schema.KindArray
+		if !list {
+			types := p.shape.Member(name).Types
+			if known != nil && types&schema.KindArray == 0 {
+				return schema.TextValue{}, errRepeated
+			}
+			list = types&schema.KindArray != 0 && types&schema.KindObject == 0
 		}
-		texts[name] = append(texts[name], text)
+		all.add(name, schema.StringValue(text), list)
 	}
-	if len(v.Names) == 0 {
-		return v, errAbsent
+	if len(all.names) == 0 {
+		return schema.TextValue{}, errAbsent
 	}
-	for _, name := range v.Names {
-		member := schema.TextValue{Kind: schema.KindArray}
-		for _, text := range texts[name] {
-			member.Elements = append(member.Elements, schema.StringValue(text))
-		}
-		switch types := p.shape.Member(name).Types; {
-		case len(member.Elements) > 1 && types&schema.KindArray == 0:
-			return v, errRepeated
-		case len(member.Elements) == 1 && (types&schema.KindArray == 0 || types&schema.KindObject != 0):
-			member = member.Elements[0]
-		}
-		v.Elements = append(v.Elements, member)
-	}
-	return v, nil
+	return all.object(), nil
 }

@@ -4,12 +4,13 @@ import "github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 
 // contains is a contains with its minContains and maxContains.
 type contains struct {
-	node        *Node
-	least, most Limit
+	node  *Node
+	some  bool // whether there is no minContains, so that one element must match
+	count *Size
 }
 
 func (c *Compiler) arrays(s *scope, n *Node, source *document.Node) {
-	n.minItems, n.maxItems = least(source.Get("minItems")), most(source.Get("maxItems"))
+	n.count = sizeOf(source, "Items", "elements")
 	if prefix := source.Get("prefixItems"); prefix != nil {
 		if len(prefix.Elements) == 0 {
 			c.Fail(prefix, "must have a schema")
@@ -20,8 +21,8 @@ func (c *Compiler) arrays(s *scope, n *Node, source *document.Node) {
 	}
 	n.items, n.hasItems = c.schemaIn(s, source.Get("items")), source.Get("items") != nil
 	if contained := source.Get("contains"); contained != nil {
-		n.contains = &contains{node: c.schemaOrAny(s, contained), most: most(source.Get("maxContains"))}
-		n.contains.least = most(source.Get("minContains")) // minContains: 0 differs from no minContains
+		some := source.Get("minContains") == nil
+		n.contains = &contains{c.schemaOrAny(s, contained), some, sizeOf(source, "Contains", "matching elements")}
 	}
 	n.unique = source.Get("uniqueItems").IsTrue()
 	n.unevaluatedItems = c.unevaluated(s, source.Get("unevaluatedItems"))
@@ -58,7 +59,7 @@ func (w *Walker) array(v, base int) {
 	w.done = w.done || isOpen
 	for i := base; i < end && !w.done; i++ {
 		n := w.active[i].node
-		w.checkRange(uint64(count), n.minItems, n.maxItems, "minItems", "maxItems", "elements")
+		w.checkSize(n.count, count)
 		if n.contains != nil {
 			w.checkContains(n.contains, v)
 		}
@@ -71,15 +72,14 @@ func (w *Walker) array(v, base int) {
 
 // checkContains counts the elements that match contains.
 func (w *Walker) checkContains(c *contains, v int) {
-	least, keyword := c.least, "minContains"
-	if !least.Set {
-		least, keyword = Limit{1, true}, "contains"
-	}
-	count := uint64(0)
+	count := 0
 	for at := v + 1; at < w.tape.next(v); at = w.tape.next(at) {
 		if w.matches(at, c.node) {
 			count++
 		}
 	}
-	w.checkRange(count, least, c.most, keyword, "maxContains", "matching elements")
+	if c.some && count == 0 {
+		w.Add("contains", "must have 1 or more matching elements")
+	}
+	w.checkSize(c.count, count)
 }

@@ -25,28 +25,28 @@ type Node struct {
 	names                 *Node
 	patterns              []patternMembers
 	unevaluatedProperties *unevaluated
-	minProps, maxProps    Limit
+	size                  *Size // number of members
 	dependents            []dependent
 	folded                map[string]*member // properties by foldName
 	hasAdditional         bool
 
 	literals []*literal // enum and const
 
-	minLength, maxLength Limit
-	pattern              *pattern
-	format               *format // format of strings
-	content              *Node   // of the JSON in a string
-	number               *format // format of numbers
-	bounds               []bound
-	multipleOf           *multiple
+	length     *Size
+	pattern    *pattern
+	format     *format // format of strings
+	content    *Node   // of the JSON in a string
+	number     *format // format of numbers
+	bounds     []bound
+	multipleOf *multiple
 
-	prefix             []*Node // prefixItems
-	items              *Node   // schema of the other elements
-	hasItems           bool
-	minItems, maxItems Limit
-	contains           *contains
-	unique             bool
-	unevaluatedItems   *unevaluated
+	prefix           []*Node // prefixItems
+	items            *Node   // schema of the other elements
+	hasItems         bool
+	count            *Size // of the elements
+	contains         *contains
+	unique           bool
+	unevaluatedItems *unevaluated
 
 	not       *Node
 	condition *condition
@@ -63,24 +63,27 @@ func (n *Node) HasOneType() bool {
 	return n.types == KindString || n.types == KindInteger || n.types == KindNumber || n.types == KindBoolean
 }
 
-// Size returns the least and the most length of a text, and whether n constrains nothing else.
-func (n *Node) Size() (least, most Limit, only bool) {
+// Bytes returns the limits of a text as those of a body in bytes, and whether n constrains nothing else.
+func (n *Node) Bytes() (size *Size, only bool) {
 	if n == nil {
-		return Limit{}, Limit{}, true
+		return nil, true
+	}
+	if n.length != nil {
+		size = &Size{n.length.of, "bytes", n.length.least, n.length.most}
 	}
 	rest := *n
 	rest.types &^= KindString
 	rest.shared = false
-	rest.minLength, rest.maxLength = Limit{}, Limit{}
+	rest.length = nil
 	if rest.format.isBinary() {
 		rest.format = nil
 	}
-	return n.minLength, n.maxLength, reflect.ValueOf(rest).IsZero()
+	return size, reflect.ValueOf(rest).IsZero()
 }
 
 // IsLength reports whether n constrains only the length of a text.
 func (n *Node) IsLength() bool {
-	_, _, only := n.Size()
+	_, only := n.Bytes()
 	return only
 }
 

@@ -63,7 +63,7 @@ type dependent struct {
 }
 
 func (c *Compiler) objects(s *scope, n *Node, source *document.Node) {
-	n.minProps, n.maxProps = least(source.Get("minProperties")), most(source.Get("maxProperties"))
+	n.size = sizeOf(source, "Properties", "members")
 	if additional := source.Get("additionalProperties"); additional != nil {
 		n.closed, n.hasAdditional = additional.Kind == jsontext.KindFalse, true
 		if !n.closed {
@@ -123,11 +123,11 @@ func (c *Compiler) moreObjects(s *scope, n *Node, source *document.Node) {
 // object checks an object against the active nodes from base on.
 func (w *Walker) object(v, base int) {
 	end, seen, isOpen := len(w.active), len(w.seen), w.tape.isOpen(v)
-	var most Limit // the smallest maxProperties
+	var size *Size // that with the smallest maxProperties
 	for i := base; i < end; i++ {
 		n := w.active[i].node
-		if n.maxProps.Set && (!most.Set || n.maxProps.N < most.N) {
-			most = n.maxProps
+		if n.size != nil && (size == nil || n.size.most < size.most) {
+			size = n.size
 		}
 		w.active[i].seen = len(w.seen)
 		for range (len(n.required) + 63) / 64 {
@@ -139,8 +139,8 @@ func (w *Walker) object(v, base int) {
 	}
 	count := 0
 	for name := v + 1; name < w.tape.next(v) && !w.done; name = w.tape.nextName(name) {
-		if most.Set && uint64(count) == max(most.N, fewMembers) {
-			w.checkRange(uint64(count)+1, Limit{}, most, "", "maxProperties", "members")
+		if size != nil && uint64(count) == max(size.most, fewMembers) {
+			w.checkSize(size, count+1)
 			w.done = true
 			if w.quiet == 0 {
 				w.tape.err = nil // the rest of the text does not matter
@@ -257,7 +257,7 @@ func (w *Walker) closeObject(e *entry, v, count int) {
 			w.addBelow(m.token, "required", "is required")
 		}
 	}
-	w.checkRange(uint64(count), n.minProps, n.maxProps, "minProperties", "maxProperties", "members")
+	w.checkSize(n.size, count)
 	for _, d := range n.dependents {
 		if len(d.required) == 0 || w.tape.find(v, d.name) < 0 {
 			continue

@@ -1,29 +1,11 @@
 package schema
 
 import (
-	"strconv"
 	"unicode/utf8"
 
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/decimal"
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
-
-// Limit is a bound of a length or count. set distinguishes 0 from no limit.
-type Limit struct {
-	N   uint64
-	Set bool
-}
-
-// least returns a lower limit. 0 is the same as no limit.
-func least(n *document.Node) Limit {
-	count, _ := document.CountOf(n)
-	return Limit{count, count > 0}
-}
-
-func most(n *document.Node) Limit {
-	count, ok := document.CountOf(n)
-	return Limit{count, ok}
-}
 
 // bound is a minimum or maximum.
 type bound struct {
@@ -53,7 +35,7 @@ type multiple struct {
 }
 
 func (c *Compiler) scalars(n *Node, source *document.Node) {
-	n.minLength, n.maxLength = least(source.Get("minLength")), most(source.Get("maxLength"))
+	n.length = sizeOf(source, "Length", "characters")
 	if text := source.Get("pattern"); text != nil {
 		n.pattern = c.pattern(text)
 	}
@@ -103,8 +85,8 @@ func (w *Walker) scalar(n *Node, kind Kinds, text []byte) {
 }
 
 func (w *Walker) checkString(n *Node, text []byte) {
-	if n.minLength.Set || n.maxLength.Set {
-		w.checkRange(uint64(utf8.RuneCount(text)), n.minLength, n.maxLength, "minLength", "maxLength", "characters")
+	if n.length != nil {
+		w.checkSize(n.length, utf8.RuneCount(text))
 	}
 	if n.pattern != nil && !n.pattern.Match(text) {
 		w.Add("pattern", n.pattern.detail)
@@ -158,15 +140,5 @@ func (w *Walker) checkNumber(n *Node, text []byte) {
 	}
 	if m := n.multipleOf; m != nil && !m.of.Divides(d) {
 		w.Add("multipleOf", m.detail)
-	}
-}
-
-// checkRange checks a length or count.
-func (w *Walker) checkRange(got uint64, least, most Limit, leastKeyword, mostKeyword, unit string) {
-	if least.Set && got < least.N {
-		w.Add(leastKeyword, "must have "+strconv.FormatUint(least.N, 10)+" or more "+unit)
-	}
-	if most.Set && got > most.N {
-		w.Add(mostKeyword, "must have "+strconv.FormatUint(most.N, 10)+" or fewer "+unit)
 	}
 }
