@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -17,11 +16,6 @@ type jsonParser struct {
 	text string
 	dec  *jsontext.Decoder
 	errs Errors
-
-	// The members and elements of the values that are being read.
-	members  []Member
-	elements []*Node
-	unused   []Node // allocated for the next values
 
 	last         int // the offset of the last position
 	line, column int // there, both from 0
@@ -71,32 +65,9 @@ func (p *jsonParser) next() Position {
 	return p.position(offset)
 }
 
-// textOf returns the text of a token that begins at an offset. Unless it has escapes, it is a part of the document.
-func (p *jsonParser) textOf(token jsontext.Token, start int) string {
-	text := p.text[start:p.dec.InputOffset()]
-	if token.Kind() == jsontext.KindString {
-		text = text[1 : len(text)-1]
-		if strings.IndexByte(text, '\\') >= 0 {
-			return token.String()
-		}
-	}
-	return text
-}
-
-// node returns a node, which is allocated together with others.
-func (p *jsonParser) node() *Node {
-	if len(p.unused) == 0 {
-		p.unused = make([]Node, 64)
-	}
-	n := &p.unused[0]
-	p.unused = p.unused[1:]
-	return n
-}
-
 // value reads a value. The error is one of the syntax.
 func (p *jsonParser) value(parent *Node, token string, depth int) (*Node, error) {
-	n := p.node()
-	n.Kind, n.Position, n.parent, n.token = p.dec.PeekKind(), p.next(), parent, token
+	n := &Node{Kind: p.dec.PeekKind(), Position: p.next(), parent: parent, token: token}
 	if depth > maxDepth {
 		p.errs = append(p.errs, &Error{Position: n.Position, Detail: "is nested too deep"})
 		return n, p.dec.SkipValue()
@@ -107,36 +78,30 @@ func (p *jsonParser) value(parent *Node, token string, depth int) (*Node, error)
 	}
 	isObject := n.Kind == jsontext.KindBeginObject
 	if !isObject && n.Kind != jsontext.KindBeginArray {
-		n.Text = p.textOf(read, p.last)
+		n.Text = read.String()
 		return n, nil
 	}
-	members, elements := len(p.members), len(p.elements)
 	for next := p.dec.PeekKind(); next != jsontext.KindEndObject && next != jsontext.KindEndArray; next = p.dec.PeekKind() {
-		m := Member{Position: p.next()}
+		m := Member{Name: strconv.Itoa(len(n.Elements)), Position: p.next()}
 		if isObject {
-			start := p.last
 			name, err := p.dec.ReadToken()
 			if err != nil {
 				return nil, err
 			}
-			m.Name = p.textOf(name, start)
-		} else {
-			m.Name = strconv.Itoa(len(p.elements) - elements)
+			m.Name = name.String()
 		}
 		if m.Value, err = p.value(n, m.Name, depth+1); err != nil {
 			return nil, err
 		}
 		if isObject {
-			p.members = append(p.members, m)
+			n.Members = append(n.Members, m)
 		} else {
-			p.elements = append(p.elements, m.Value)
+			n.Elements = append(n.Elements, m.Value)
 		}
 	}
 	if _, err := p.dec.ReadToken(); err != nil {
 		return nil, err
 	}
-	n.Members, p.members = slices.Clone(p.members[members:]), p.members[:members]
-	n.Elements, p.elements = slices.Clone(p.elements[elements:]), p.elements[:elements]
 	p.errs = append(p.errs, n.unique()...)
 	return n, nil
 }
