@@ -1,6 +1,10 @@
 package validate
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/schema"
+)
 
 // Handler returns a handler that checks the parameters, the content type and the body of a request before it
 // calls next. If the request does not match the document, the handler calls fail with an [*Error] instead. If fail is
@@ -26,7 +30,7 @@ func (o *Operation) Handler(next http.Handler, fail func(http.ResponseWriter, *h
 		fail = writeProblem
 	}
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		w := newChecker(o.pool, o.direction)
+		w := newChecker(o.pool, schema.InRequest)
 		w.checkRequest(o.parameters, r)
 		original, originalLength := r.Body, r.ContentLength
 		if o.body == nil || !o.body.required && isEmpty(r) {

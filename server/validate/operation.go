@@ -7,14 +7,12 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/server/internal/pathtemplate"
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
-	"github.com/avatarstudio/avatarstudio/server/validate/internal/schema"
 )
 
 // Operation is a compiled operation. It is immutable and safe for concurrent use.
 type Operation struct {
 	id, method, path string
 	security         [][]SecurityRequirement
-	direction        schema.Direction // of the request; inverted for webhooks
 	parameters       []*parameter
 	body             *requestBody // nil if the operation has no request body
 	exact            map[int]*response
@@ -48,13 +46,12 @@ func (c *compiler) pathItem(path string, item *document.Node) []*Operation {
 
 func (c *compiler) operation(method, path string, item, source *document.Node) *Operation {
 	o := &Operation{
-		id:        method + " " + path,
-		method:    method,
-		path:      path,
-		security:  c.securityOf(source),
-		direction: schema.InRequest,
-		exact:     make(map[int]*response),
-		pool:      c.pool,
+		id:       method + " " + path,
+		method:   method,
+		path:     path,
+		security: c.securityOf(source),
+		exact:    make(map[int]*response),
+		pool:     c.pool,
 	}
 	if id := source.Get("operationId"); id != nil {
 		o.id = id.Text

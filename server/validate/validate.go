@@ -33,10 +33,9 @@
 //
 // All keywords of JSON Schema 2020-12 are enforced, except contentEncoding, contentMediaType and contentSchema, which
 // are annotations outside of server-sent events. Numbers are compared exactly, as decimals. A readOnly value must not
-// be sent in a request and a writeOnly value must not be sent in a response; required does not apply to them there. For
-// webhooks, which the service sends, the directions are swapped. A discriminator never changes whether a value is
-// valid. It only selects the alternative whose violations are reported if none matches. The package deviates from JSON
-// Schema as follows:
+// be sent in a request and a writeOnly value must not be sent in a response; required does not apply to them there. A
+// discriminator never changes whether a value is valid. It only selects the alternative whose violations are reported
+// if none matches. The package deviates from JSON Schema as follows:
 //
 //   - an integer must have no fraction and no exponent, and must fit int64 or its format, like its Go type
 //   - a date-time must be readable by time.Time: no leap second, no lower-case T or Z
@@ -168,7 +167,6 @@ type Config struct {
 type Validator struct {
 	operations []*Operation
 	byRoute    map[route]*Operation
-	webhooks   map[string]*Operation
 	schemas    map[string]*Schema
 	security   func(*http.Request, *Operation) (context.Context, error)
 	fail       func(http.ResponseWriter, *http.Request, error)
@@ -224,7 +222,6 @@ func load(text []byte, cfg Config) (*Validator, *document.Document, error) {
 func (c *compiler) validator() *Validator {
 	v := &Validator{
 		byRoute:  make(map[route]*Operation),
-		webhooks: make(map[string]*Operation),
 		schemas:  make(map[string]*Schema),
 		security: onlyPublic,
 		fail:     writeProblem,
@@ -250,16 +247,8 @@ func (c *compiler) validator() *Validator {
 	slices.SortFunc(v.operations, func(a, b *Operation) int {
 		return cmp.Or(strings.Compare(a.path, b.path), strings.Compare(a.method, b.method))
 	})
-	for name, item := range c.Root.Get("webhooks").All() {
-		operations := c.pathItem(name, item)
-		for _, o := range operations {
-			o.direction = schema.InResponse
-			key := name
-			if len(operations) > 1 {
-				key = o.method + " " + name
-			}
-			v.webhooks[key] = o
-		}
+	for _, item := range c.Root.Get("webhooks").All() { // webhooks are compiled only to report errors, like callbacks
+		c.pathItem("", item)
 	}
 	return v
 }
@@ -273,15 +262,6 @@ func (v *Validator) Operation(method, path string) (*Operation, bool) {
 
 // Operations returns all operations except webhooks, sorted by path and method.
 func (v *Validator) Operations() iter.Seq[*Operation] { return slices.Values(v.operations) }
-
-// Webhook returns the operation of a webhook. Its path is the name of the webhook. If the webhook has several
-// operations, name is the method, a space and the name of the webhook. A receiver of webhooks can
-// wrap its handler with [Operation.Handler]. Note that it then rejects notifications that only a later version of the
-// document allows.
-func (v *Validator) Webhook(name string) (*Operation, bool) {
-	o, ok := v.webhooks[name]
-	return o, ok
-}
 
 // Schema returns a component schema.
 func (v *Validator) Schema(name string) (*Schema, bool) {
