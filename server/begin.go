@@ -15,7 +15,7 @@ func hasBegun(w http.ResponseWriter, r *http.Request) bool {
 	if writer, ok := stream.As[beginTracker](w); ok {
 		return writer.hasBegun()
 	}
-	x := exchangeOf(w, r)
+	x := exchangeFrom(r.Context())
 	return x != nil && x.hasBegun()
 }
 

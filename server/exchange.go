@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
@@ -13,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
@@ -103,40 +103,19 @@ func exchangeFrom(ctx context.Context) *exchange {
 	return x
 }
 
-// exchangeOf returns the exchange of a request and its response, or nil if they did not pass through the handler of
-// New. The context of r may not be derived from the one that the exchange has.
-func exchangeOf(w http.ResponseWriter, r *http.Request) *exchange {
-	x := exchangeFrom(r.Context())
-	if x != nil {
-		return x
-	}
-	if buffered, ok := stream.As[*bufferedResponse](w); ok {
-		return exchangeFrom(buffered.request.Context()) //nolint:contextcheck // the response has the request
-	}
-	x, _ = stream.As[*exchange](w)
-	return x
+// errContext returns the error for a layer that passes on a context without the exchange.
+func errContext(layer string) error {
+	return internalError(fmt.Errorf("Config.%s passes on a context that is not derived from that of the request", layer))
 }
 
-// withExchange returns ctx, or if it is not derived from the context of the exchange, a context that also has its
-// values for this package.
-func (x *exchange) withExchange(ctx context.Context) context.Context {
-	if x == nil || exchangeFrom(ctx) != nil {
-		return ctx
-	}
-	return &exchangeContext{ctx, x}
-}
-
-// restoreExchange is the layer after one that the caller of New has added, which may have replaced the context.
-func restoreExchange(cfg *Config, field string, next http.Handler) http.Handler {
+// requireExchange is the layer after one that the caller of New has added.
+func requireExchange(cfg *Config, layer string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch x := exchangeOf(w, r); {
-		case x == nil:
-			cfg.Logger.ErrorContext(r.Context(), "a layer passes on neither a context derived from that of the request nor a ResponseWriter "+
-				"with an Unwrap method", "layer", "Config."+field)
-			writeProblem(w, r, internalError(nil))
+		if exchangeFrom(r.Context()) == nil {
+			err := errContext(layer)
+			cfg.Logger.ErrorContext(r.Context(), "request failed", "err", err) // what follows does not know the logger
+			writeProblem(w, r, err)
 			return
-		case exchangeFrom(r.Context()) == nil:
-			r = r.WithContext(x.withExchange(r.Context()))
 		}
 		next.ServeHTTP(w, r)
 	})

@@ -33,11 +33,11 @@ func newChains(validator *validate.Validator, middleware []gen.StrictMiddlewareF
 	return []gen.StrictMiddlewareFunc{all.wrap}
 }
 
-// restoreContext passes a context of the request to next. The middleware around it may have replaced the context.
-func restoreContext(next gen.StrictHandlerFunc) gen.StrictHandlerFunc {
+// requireContext calls next unless the middleware around it has lost the context of the request.
+func requireContext(next gen.StrictHandlerFunc) gen.StrictHandlerFunc {
 	return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
 		if exchangeFrom(ctx) == nil {
-			ctx = exchangeOf(w, r).withExchange(ctx)
+			return nil, errContext("Middleware")
 		}
 		return next(ctx, w, r, request)
 	}
@@ -52,7 +52,7 @@ func (all chains) wrap(next gen.StrictHandlerFunc, _ string) gen.StrictHandlerFu
 		c.once.Do(func() {
 			handler := next
 			for _, middleware := range slices.Backward(c.middleware) {
-				handler = middleware(restoreContext(handler), id)
+				handler = middleware(requireContext(handler), id)
 			}
 			c.handler = handler
 		})

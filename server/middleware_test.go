@@ -179,8 +179,6 @@ func TestWrap_andAdmitMayBufferTheResponse(t *testing.T) {
 	}
 }
 
-type testKey struct{}
-
 // authenticator is a function that is a server.Authenticator.
 type authenticator func(context.Context, server.Credential) (context.Context, server.Principal, error)
 
@@ -188,73 +186,34 @@ func (a authenticator) Authenticate(ctx context.Context, c server.Credential) (c
 	return a(ctx, c)
 }
 
-// A layer may pass on a context that is not derived from that of the request: what follows knows the request
-// nevertheless.
-func TestLayers_mayReplaceTheContext(t *testing.T) {
+// A layer passes on a context that is derived from that of the request. Otherwise the response is 500, and the log says
+// whose fault that is.
+func TestLayers_mustPassOnTheContext(t *testing.T) {
 	t.Parallel()
-	other := context.WithValue(context.Background(), testKey{}, "kept")
-	replacing := func(next http.Handler) http.Handler {
+	other := context.Background()
+	losing := func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, r.WithContext(other)) })
 	}
-	for name, change := range map[string]func(*server.Config){
-		"Wrap":  func(cfg *server.Config) { cfg.Wrap = replacing },
-		"Admit": func(cfg *server.Config) { cfg.Admit = replacing },
+	for layer, change := range map[string]func(*server.Config){
+		"Wrap":  func(cfg *server.Config) { cfg.Wrap = losing },
+		"Admit": func(cfg *server.Config) { cfg.Admit = losing },
 		"Authenticator": func(cfg *server.Config) {
 			cfg.Authenticator = authenticator(func(context.Context, server.Credential) (context.Context, server.Principal, error) {
 				return other, server.Principal{UserID: "ada"}, nil
 			})
 		},
 		"Middleware": func(cfg *server.Config) {
-			cfg.Middleware = slices.Repeat([]gen.StrictMiddlewareFunc{func(next gen.StrictHandlerFunc, _ string) gen.StrictHandlerFunc {
+			cfg.Middleware = []gen.StrictMiddlewareFunc{func(next gen.StrictHandlerFunc, _ string) gen.StrictHandlerFunc {
 				return func(_ context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
 					return next(other, w, r.WithContext(other), request)
 				}
-			}}, 2)
+			}}
 		},
-	} {
-		for _, check := range []server.ResponseCheck{server.ResponsesUnchecked, server.ResponsesEnforced} {
-			var failed error
-			handler, log := setup(t, service{getAvatar: func(ctx context.Context, _ string) (gen.GetAvatarResponseObject, error) {
-				caller, _ := server.PrincipalFrom(ctx)
-				if id, operation := server.RequestID(ctx), server.OperationID(ctx); caller.UserID != "ada" || id != "r-1" || operation != "getAvatar" || ctx.Value(testKey{}) != "kept" {
-					t.Errorf("%s: the caller is %v, the request %q, the operation %q", name, caller, id, operation)
-				}
-				return gen.GetAvatar200JSONResponse{AvatarID: "a-1", Status: gen.AvatarStatusPublished}, failed
-			}}, change, func(cfg *server.Config) { cfg.ValidateResponses = check })
-			get := func() *httptest.ResponseRecorder {
-				return do(handler, "GET", details, "", append(bearer("good"), "X-Request-Id", "r-1")...)
-			}
-			if answer := get(); answer.Code != 200 {
-				t.Errorf("%s: %d %s", name, answer.Code, answer.Body)
-			}
-			failed = errBroken
-			if p := problem(t, get(), 500); p.RequestID == nil || *p.RequestID != "r-1" {
-				t.Errorf("%s: the problem has no request id", name)
-			}
-			for _, want := range []string{`"status":200`, `"user_id":"ada"`, `"route":"/v1/avatars/avatar_details"`, `"err":"broken"`} {
-				if !strings.Contains(log.String(), want) {
-					t.Errorf("%s: the log has no %s: %s", name, want, log)
-				}
-			}
-		}
-	}
-}
-
-// Without the context and the ResponseWriter, nothing knows the request, and the log says whose fault that is.
-func TestLayers_mustPassOnTheRequest(t *testing.T) {
-	t.Parallel()
-	other := context.Background()
-	losing := func(next http.Handler) http.Handler {
-		return holding(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, r.WithContext(other)) }))
-	}
-	for name, change := range map[string]func(*server.Config){
-		"Config.Wrap":  func(cfg *server.Config) { cfg.Wrap = losing },
-		"Config.Admit": func(cfg *server.Config) { cfg.Admit = losing },
 	} {
 		handler, log := setup(t, server.Unimplemented{}, change)
 		answer := do(handler, "GET", details, "", bearer("good")...)
-		if answer.Code != 500 || !strings.Contains(log.String(), `"a layer passes on neither a context`) || !strings.Contains(log.String(), `"layer":"`+name+`"`) || strings.Contains(log.String(), "panic") {
-			t.Errorf("the response is %d, and the log %s", answer.Code, log)
+		if answer.Code != 500 || !strings.Contains(log.String(), "Config."+layer+" passes on a context") || strings.Contains(log.String(), "panic") {
+			t.Errorf("%s: the response is %d, and the log %s", layer, answer.Code, log)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, err *Error) { writePro
 
 // writeProblem is WriteProblem for any error.
 func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
-	problem, x := toError(err), exchangeOf(w, r)
+	problem, x := toError(err), exchangeFrom(r.Context())
 	// net/http ends the context when the client closes its side, and a client whose upload breaks off may still read.
 	closed := errors.Is(r.Context().Err(), context.Canceled) && problem.Err != nil && errors.Is(problem.Err, context.Canceled)
 	switch {

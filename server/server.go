@@ -24,10 +24,8 @@
 // such as a limit of requests. Middleware is for what needs the decoded request or the typed response, such as an audit
 // log.
 //
-// Wrap, Admit, Middleware and the Authenticator may pass on another context than that of the request. It should be
-// derived from it, so that the request is cancelled when its client disconnects; the functions of this package that
-// take a context work with any. Only if Wrap or Admit also pass on a ResponseWriter without an Unwrap method, the
-// context must be derived: other requests get 500, and the log says why.
+// Wrap, Admit, Middleware and the Authenticator may pass on another context than that of the request. It must be
+// derived from it; otherwise the response is 500, and the log says why.
 //
 // A path of the document matches exactly. Its segments may have text beside a parameter, such as
 // /jobs/{id}:cancel. If several paths match a request, the one whose first different segment has more text is
@@ -137,7 +135,7 @@ func newHandler(cfg Config, validator *validate.Validator, register func(*router
 			next = checkResponses(operation, cfg, next)
 		}
 		if cfg.Admit != nil {
-			next = cfg.Admit(restoreExchange(&cfg, "Admit", next))
+			next = cfg.Admit(requireExchange(&cfg, "Admit", next))
 		}
 		if len(operation.Security()) > 0 {
 			next = &authentication{operation, cfg.Authenticator, next}
@@ -150,7 +148,7 @@ func newHandler(cfg Config, validator *validate.Validator, register func(*router
 	}
 	var next http.Handler = router
 	if cfg.Wrap != nil {
-		next = cfg.Wrap(restoreExchange(&cfg, "Wrap", next))
+		next = cfg.Wrap(requireExchange(&cfg, "Wrap", next))
 	}
 	return newRootHandler(cfg, validator, next), nil
 }
