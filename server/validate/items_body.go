@@ -17,18 +17,13 @@ type itemsBody struct {
 	media  string
 	format stream.Format
 	limit  int64
-	writer *stream.Writer // to out
-	out    bytes.Buffer   // data to return before the next item
-	err    error          // returned after out
+	out    bytes.Buffer // data to return before the next item
+	err    error        // returned after out
 }
 
 func newItemsBody(w *checker, c *content, body io.Reader, limit int64) (*itemsBody, error) {
-	b := &itemsBody{items: newItems(w, c, http.StatusBadRequest, mismatch), media: c.media, format: c.format, limit: limit}
-	var err error
-	if b.reader, err = stream.NewReader(body, c.media, int(limit)); err == nil {
-		b.writer, err = stream.NewWriter(&b.out, c.media)
-	}
-	return b, err
+	reader, err := stream.NewReader(body, c.media, int(limit))
+	return &itemsBody{items: newItems(w, c, http.StatusBadRequest, mismatch), reader: reader, media: c.media, format: c.format, limit: limit}, err
 }
 
 // next returns the next item, which is valid until the next call.
@@ -62,12 +57,14 @@ func (b *itemsBody) next() (stream.Frame, error) {
 func (b *itemsBody) Read(p []byte) (int, error) {
 	for b.out.Len() == 0 {
 		item, err := b.next()
+		text := b.out.AvailableBuffer()
 		if err == nil {
-			err = b.writer.Write(item)
+			text, err = b.format.Append(text, item)
 		}
 		if err != nil {
 			return 0, err
 		}
+		b.out.Write(text)
 	}
 	return b.out.Read(p)
 }

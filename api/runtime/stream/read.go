@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 )
@@ -82,12 +83,15 @@ func NewReader(body io.Reader, contentType string, limit int) (*Reader, error) {
 	r := &Reader{lines: bufio.NewScanner(body), max: limit}
 	r.lines.Buffer(nil, limit+2*around)
 	r.lines.Split(r.split)
-	format, err := formatOf(contentType)
+	format, ok := FormatOf(contentType)
+	if !ok {
+		return nil, fmt.Errorf("%w: it is not that of a stream", ErrMalformed)
+	}
 	r.next = r.nextLine
 	if format == Events {
 		r.next, r.cr = r.nextEvent, true
 	}
-	return r, err
+	return r, nil
 }
 
 // Next returns the next item. It returns [io.EOF] after the last item of a body whose items are all complete. Other

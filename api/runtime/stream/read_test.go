@@ -147,25 +147,23 @@ func TestReader_waitsForNoFurtherByte(t *testing.T) {
 	}
 }
 
-func TestWriter_writesWhatReaderReads(t *testing.T) {
+func TestFormat_appendsWhatReaderReads(t *testing.T) {
 	t.Parallel()
 	for contentType, items := range map[string][]stream.Frame{
 		sse:   {{ID: []byte("1"), Event: []byte("a"), Retry: time.Second, Data: []byte("x\n y\n")}, {Data: []byte{}}},
 		lines: {{Data: []byte("{}")}, {Data: []byte("1")}},
 	} {
-		var body strings.Builder
-		w, err := stream.NewWriter(&body, contentType)
-		for _, f := range items {
-			err = errors.Join(err, w.Write(f))
-		}
+		format, _ := stream.FormatOf(contentType)
+		body, err := format.Append(nil, items[0])
 		harness.Check(t, err)
-		got, err := read(t, contentType, body.String())
+		body, err = format.Append(body, items[1])
+		harness.Check(t, err)
+		got, err := read(t, contentType, string(body))
 		if err != io.EOF || len(got) != 3 || got[0] != item(items[0]) || got[1] != item(items[1]) {
-			t.Errorf("%s: %q is %q, %v", contentType, body.String(), got, err)
+			t.Errorf("%s: %q is %q, %v", contentType, body, got, err)
 		}
 	}
-	w, err := stream.NewWriter(io.Discard, sse)
-	if err != nil || w.Write(stream.Frame{ID: []byte("1\n2")}) == nil {
+	if _, err := stream.Events.Append(nil, stream.Frame{ID: []byte("1\n2")}); err == nil {
 		t.Error("an id of two lines is written")
 	}
 }

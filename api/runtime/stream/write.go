@@ -52,7 +52,9 @@ func Send[T any](to http.ResponseWriter, status int, mediaType string, items ite
 		if err == nil && w.checker != nil {
 			err = w.checker.CheckItem(w.item)
 		}
-		w.text = w.format.append(w.text[:0], w.item)
+		if err == nil {
+			w.text, err = w.format.Append(w.text[:0], Frame{Data: w.item})
+		}
 		return err
 	})
 }
@@ -100,6 +102,7 @@ type response struct {
 	item    []byte      // in JSON
 	text    []byte      // as it is sent
 	release func()      // ends the use of control by another goroutine
+	unwatch func() bool // ends the wait for the shutdown of the server
 
 	mu       sync.Mutex // held while writing to a stream: heartbeats come from another goroutine
 	timer    *time.Timer
@@ -229,9 +232,7 @@ func begin(to http.ResponseWriter, status int, mediaType string, headers func(ht
 	})
 	w.timer = time.AfterFunc(Heartbeat, w.beat)
 	w.timer.Reset(Heartbeat) // after the assignment, which beat reads
-	if w.server != nil {
-		streamsOf(w.server).add(w)
-	}
+	w.unwatch = context.AfterFunc(shutdownOf(w.server), func() { w.cancel(ErrShutdown) })
 	return w, nil
 }
 
@@ -349,9 +350,7 @@ func (w *response) sendProblem(problem []byte) {
 func (w *response) end() {
 	w.release()
 	w.timer.Stop()
-	if w.server != nil {
-		streamsOf(w.server).remove(w)
-	}
+	w.unwatch()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.ended = true

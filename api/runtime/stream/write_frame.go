@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 )
 
-// append appends an item in JSON.
-func (f Format) append(text, item []byte) []byte {
+// Append appends an item to a body, as a proxy or a test makes it of a response. Fields that the format does not have
+// are ignored.
+func (f Format) Append(text []byte, item Frame) ([]byte, error) {
 	if f == Events {
-		return appendData(text, item)
+		return appendEvent(text, item)
 	}
-	return append(append(text, item...), '\n')
+	return append(append(text, item.Data...), '\n'), nil
 }
 
 // appendData appends the data of an event, which may have several lines, and the end of the event.
@@ -59,5 +60,5 @@ func (f Format) problem(problem []byte) []byte {
 	if f == Events {
 		return appendData([]byte("event: error\n"), line.Bytes())
 	}
-	return f.append(nil, []byte(`{"error":`+line.String()+`}`))
+	return []byte(`{"error":` + line.String() + "}\n")
 }
