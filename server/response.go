@@ -88,20 +88,11 @@ func (w *bufferedResponse) WriteHeader(status int) {
 }
 
 // CheckItem implements [stream.ItemChecker].
-func (w *bufferedResponse) CheckItem(item []byte) error {
-	return w.checkItem(func(items *validate.Items) error { return items.Check(item) })
-}
-
-// CheckEvent implements [stream.ItemChecker].
-func (w *bufferedResponse) CheckEvent(event stream.Frame) error {
-	return w.checkItem(func(items *validate.Items) error { return items.CheckEvent(event) })
-}
-
-func (w *bufferedResponse) checkItem(check func(*validate.Items) error) error {
+func (w *bufferedResponse) CheckItem(item stream.Frame) error {
 	if w.items == nil {
 		return nil
 	}
-	if err := check(w.items); err != nil && w.report(err) {
+	if err := w.items.Check(item); err != nil && w.report(err) {
 		return invalidResponse(err)
 	}
 	return nil

@@ -14,8 +14,6 @@ import (
 type itemsBody struct {
 	items  *Items
 	reader *stream.Reader
-	media  string
-	format stream.Format
 	limit  int64
 	out    bytes.Buffer // data to return before the next item
 	err    error        // returned after out
@@ -23,7 +21,7 @@ type itemsBody struct {
 
 func newItemsBody(w *checker, c *content, body io.Reader, limit int64) (*itemsBody, error) {
 	reader, err := stream.NewReader(body, c.media, int(limit))
-	return &itemsBody{items: newItems(w, c, http.StatusBadRequest, mismatch), reader: reader, media: c.media, format: c.format, limit: limit}, err
+	return &itemsBody{items: newItems(w, c, http.StatusBadRequest, mismatch), reader: reader, limit: limit}, err
 }
 
 // next returns the next item, which is valid until the next call.
@@ -32,12 +30,8 @@ func (b *itemsBody) next() (stream.Frame, error) {
 		return stream.Frame{}, b.err
 	}
 	item, err := b.reader.Next()
-	switch {
-	case err != nil:
-	case b.format == stream.Events:
-		err = b.items.CheckEvent(item)
-	default:
-		err = b.items.Check(item.Data)
+	if err == nil {
+		err = b.items.Check(item)
 	}
 	switch {
 	case err == nil:
@@ -47,7 +41,7 @@ func (b *itemsBody) next() (stream.Frame, error) {
 	case errors.Is(err, stream.ErrTooLarge):
 		b.err = tooLargeFor("An item of the body", b.limit)
 	case errors.Is(err, stream.ErrTruncated), errors.Is(err, stream.ErrMalformed):
-		b.err = &Error{Status: http.StatusBadRequest, Detail: "The body is not valid " + b.media + "."}
+		b.err = &Error{Status: http.StatusBadRequest, Detail: "The body is not valid " + b.items.content.media + "."}
 	default:
 		b.err = unreadable(err)
 	}
@@ -59,7 +53,7 @@ func (b *itemsBody) Read(p []byte) (int, error) {
 		item, err := b.next()
 		text := b.out.AvailableBuffer()
 		if err == nil {
-			text, err = b.format.Append(text, item)
+			text, err = b.items.content.format.Append(text, item)
 		}
 		if err != nil {
 			return 0, err

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
@@ -50,7 +51,7 @@ func TestAllocations_items(t *testing.T) {
 	o := itemOperation(t, "text/event-stream", eachS, eventsSchema, validate.Config{})
 	_, items, err := o.ResponseHeader(http.StatusOK, http.Header{"Content-Type": {"text/event-stream"}})
 	harness.Check(t, err)
-	item := []byte(`{"event": "render", "id": "7", "data": "{\"frame\": 1}"}`)
+	item := stream.Frame{Event: []byte("render"), ID: []byte("7"), Data: []byte(`{"frame": 1}`)}
 	if got := minAllocs(func() { err = errors.Join(err, items.Check(item)) }); got > 0 || err != nil {
 		t.Errorf("an item takes %v allocations, %v", got, err)
 	}

@@ -35,11 +35,8 @@ var ErrStalled = errors.New("stream: the client reads nothing")
 // ItemChecker is a ResponseWriter that checks items before they are sent. [Send] and [SendEvents] use the first that it
 // finds with [As].
 type ItemChecker interface {
-	// CheckItem checks an item in JSON. If it returns an error, the item is not sent, and the stream ends with this
-	// error.
-	CheckItem(item []byte) error
-	// CheckEvent checks a server-sent event like CheckItem.
-	CheckEvent(event Frame) error
+	// CheckItem checks an item. If it returns an error, the item is not sent, and the stream ends with this error.
+	CheckItem(item Frame) error
 }
 
 // Send sends a response whose items are JSON, to the ResponseWriter of [Open] or one that wraps it. There are none if
@@ -49,14 +46,22 @@ type ItemChecker interface {
 func Send[T any](to http.ResponseWriter, status int, mediaType string, items iter.Seq2[T, error], headers func(http.Header) error) error {
 	return send(to, status, mediaType, items, headers, func(w *response, item *T) (err error) {
 		w.item, err = encode.Append(w.item[:0], item)
-		if err == nil && w.checker != nil {
-			err = w.checker.CheckItem(w.item)
-		}
 		if err == nil {
-			w.text, err = w.format.Append(w.text[:0], Frame{Data: w.item})
+			err = w.check(Frame{Data: w.item})
 		}
 		return err
 	})
+}
+
+// check sets the text of an item, unless it is refused.
+func (w *response) check(item Frame) (err error) {
+	if w.checker != nil {
+		err = w.checker.CheckItem(item)
+	}
+	if err == nil {
+		w.text, err = w.format.Append(w.text[:0], item)
+	}
+	return err
 }
 
 // send sends a response. The function write sets the text of an item.

@@ -35,11 +35,8 @@ func SendEvents[T any](to http.ResponseWriter, status int, mediaType string, eve
 		} else {
 			w.item, err = encode.Append(w.item[:0], &event.Data)
 		}
-		if frame.Data = w.item; err == nil && w.checker != nil {
-			err = w.checker.CheckEvent(frame)
-		}
-		if err == nil {
-			w.text, err = appendEvent(w.text[:0], frame)
+		if frame.Data = w.item; err == nil {
+			err = w.check(frame)
 		}
 		return err
 	})
