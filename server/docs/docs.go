@@ -59,22 +59,31 @@ type Config struct {
 // /openapi.yaml keep the order of its members, and /openapi.json sorts them. New returns an error if the
 // document is invalid, or if Samples has a file for an unknown operation or language.
 func New(document []byte, cfg Config) (http.Handler, error) {
-	asJSON, err := yaml.YAMLToJSON(document)
-	if err != nil {
+	var root map[string]any
+	if _, err := yaml.Unmarshal(document, &root, yaml.DecodeOpts{}); err != nil {
 		return nil, fmt.Errorf("docs: %w", err)
+	}
+	if root["openapi"] == nil {
+		return nil, errors.New("docs: the document has no member openapi")
 	}
 	samples, err := readSamples(cfg.Samples)
 	if err != nil {
 		return nil, fmt.Errorf("docs: Config.Samples: %w", err)
 	}
-	if asJSON, err = addSamples(asJSON, samples); err != nil {
+	if err := addSamples(root, samples); err != nil {
 		return nil, fmt.Errorf("docs: Config.Samples: %w", err)
+	}
+	asJSON, err := json.Marshal(root)
+	if err != nil {
+		return nil, fmt.Errorf("docs: %w", err)
 	}
 	samplesJSON, err := json.Marshal(samples)
 	if err != nil {
 		return nil, fmt.Errorf("docs: %w", err)
 	}
-	page, err := renderPage(document, cfg)
+	info, _ := root["info"].(map[string]any)
+	title, _ := info["title"].(string)
+	page, err := renderPage(map[string]string{"Title": title, "BasePath": cfg.BasePath, "Guide": cfg.Guide})
 	if err != nil {
 		return nil, fmt.Errorf("docs: %w", err)
 	}
@@ -108,24 +117,12 @@ func New(document []byte, cfg Config) (http.Handler, error) {
 	return asset.Protect(policy, mux), nil
 }
 
-func renderPage(document []byte, cfg Config) ([]byte, error) {
-	var described struct {
-		OpenAPI string `json:"openapi"`
-		Info    struct {
-			Title string `json:"title"`
-		} `json:"info"`
-	}
-	if _, err := yaml.Unmarshal(document, &described, yaml.DecodeOpts{}); err != nil {
-		return nil, err
-	}
-	if described.OpenAPI == "" {
-		return nil, errors.New("the document has no member openapi")
-	}
+func renderPage(data map[string]string) ([]byte, error) {
 	page, err := template.ParseFS(files, pageName)
 	if err != nil {
 		return nil, err
 	}
 	var text bytes.Buffer
-	err = page.Execute(&text, map[string]string{"Title": described.Info.Title, "BasePath": cfg.BasePath, "Guide": cfg.Guide})
+	err = page.Execute(&text, data)
 	return text.Bytes(), err
 }

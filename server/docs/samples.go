@@ -1,7 +1,6 @@
 package docs
 
 import (
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -17,53 +16,47 @@ type codeSample struct {
 	Source string `json:"source"`
 }
 
+type language struct{ extension, lang, label string }
+
 // languages returns the languages of samples in the order of the page, with the extension of their files.
-func languages() []struct{ extension, lang, label string } {
-	return []struct{ extension, lang, label string }{
+func languages() []language {
+	return []language{
 		{".sh", "Shell", "curl"}, {".go", "Go", "Go"}, {".ts", "TypeScript", "TypeScript"}, {".py", "Python", "Python"},
 	}
 }
 
-// readSamples reads the samples in files, by operationId.
+// readSamples reads the samples in files, by operationId, in the order of the languages.
 func readSamples(files fs.FS) (map[string][]codeSample, error) {
 	samples := map[string][]codeSample{}
 	if files == nil {
 		return samples, nil
-	}
-	sources := map[string]map[string]string{} // by extension and operationId
-	for _, language := range languages() {
-		sources[language.extension] = map[string]string{}
 	}
 	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
 		extension := path.Ext(name)
-		if sources[extension] == nil {
+		i := slices.IndexFunc(languages(), func(l language) bool { return l.extension == extension })
+		if i < 0 {
 			return fmt.Errorf("unknown file extension of %s", name)
 		}
 		source, err := fs.ReadFile(files, name)
-		sources[extension][strings.TrimSuffix(path.Base(name), extension)] = string(source)
+		id := strings.TrimSuffix(path.Base(name), extension)
+		samples[id] = append(samples[id], codeSample{languages()[i].lang, languages()[i].label, string(source)})
 		return err
 	})
-	for _, language := range languages() {
-		for id, source := range sources[language.extension] {
-			samples[id] = append(samples[id], codeSample{language.lang, language.label, source})
-		}
+	rank := func(s codeSample) int {
+		return slices.IndexFunc(languages(), func(l language) bool { return l.label == s.Label })
+	}
+	for _, of := range samples {
+		slices.SortFunc(of, func(a, b codeSample) int { return rank(a) - rank(b) })
 	}
 	return samples, err
 }
 
-// addSamples returns the document with samples as x-codeSamples of its operations. Operations that already
-// have x-codeSamples are not changed.
-func addSamples(document []byte, samples map[string][]codeSample) ([]byte, error) {
-	if len(samples) == 0 {
-		return document, nil
-	}
-	var root map[string]any
-	if err := json.Unmarshal(document, &root); err != nil {
-		return nil, err
-	}
+// addSamples adds samples to the operations of a document as x-codeSamples. Operations that already have them are not
+// changed.
+func addSamples(root map[string]any, samples map[string][]codeSample) error {
 	missing := maps.Clone(samples)
 	paths, _ := root["paths"].(map[string]any)
 	for _, item := range paths {
@@ -78,7 +71,7 @@ func addSamples(document []byte, samples map[string][]codeSample) ([]byte, error
 		}
 	}
 	if len(missing) > 0 {
-		return nil, fmt.Errorf("samples of the unknown operation %s", slices.Sorted(maps.Keys(missing))[0])
+		return fmt.Errorf("samples of the unknown operation %s", slices.Sorted(maps.Keys(missing))[0])
 	}
-	return json.Marshal(root)
+	return nil
 }
