@@ -21,17 +21,10 @@ var errRedirects = errors.New("sender: too many redirects, or one without a usab
 // URL, the error is a [*RefusedError].
 func (s *Sender) Fetch(ctx context.Context, rawURL string) (*http.Response, error) {
 	for range maxRedirects + 1 {
-		target, err := s.guard.parse(rawURL)
+		request, err := s.newRequest(ctx, http.MethodGet, rawURL, http.NoBody)
 		if err != nil {
 			return nil, err
 		}
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "", nil)
-		if err != nil {
-			return nil, err
-		}
-		request.URL, request.Host = target, target.Host
-		request.Header.Set("User-Agent", s.config.UserAgent)
-		request.Header.Set("Accept-Encoding", "identity")
 		response, err := s.fetches.RoundTrip(request)
 		if err != nil {
 			return nil, err
@@ -44,7 +37,7 @@ func (s *Sender) Fetch(ctx context.Context, rawURL string) (*http.Response, erro
 		}
 		_ = response.Body.Close()
 		location := response.Header.Get("Location")
-		next, err := weburl.Resolve(target, location)
+		next, err := weburl.Resolve(request.URL, location)
 		if err != nil || location == "" {
 			return nil, errRedirects
 		}

@@ -146,18 +146,11 @@ func (s *Sender) Send(ctx context.Context, m Message) Attempt {
 }
 
 func (s *Sender) request(ctx context.Context, m Message, at time.Time) (*http.Request, Failure) {
-	target, err := s.guard.parse(m.URL)
+	request, err := s.newRequest(ctx, http.MethodPost, m.URL, bytes.NewReader(m.Body))
 	if err != nil {
 		return nil, FailureBlocked
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "", bytes.NewReader(m.Body))
-	if err != nil {
-		return nil, FailureInvalid
-	}
-	request.URL, request.Host = target, target.Host
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("User-Agent", s.config.UserAgent)
-	request.Header.Set("Accept-Encoding", "identity") // a compressed excerpt would not be readable
 	request.Header.Set(standardwebhooks.HeaderSequence, strconv.FormatInt(m.Sequence, 10))
 	if m.TraceParent != "" {
 		request.Header.Set("Traceparent", m.TraceParent)
@@ -166,6 +159,22 @@ func (s *Sender) request(ctx context.Context, m Message, at time.Time) (*http.Re
 		return nil, FailureInvalid
 	}
 	return request, ""
+}
+
+// newRequest returns a request to a URL that the guard permits.
+func (s *Sender) newRequest(ctx context.Context, method, rawURL string, body io.Reader) (*http.Request, error) {
+	target, err := s.guard.parse(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequestWithContext(ctx, method, "", body)
+	if err != nil {
+		return nil, err
+	}
+	request.URL, request.Host = target, target.Host
+	request.Header.Set("User-Agent", s.config.UserAgent)
+	request.Header.Set("Accept-Encoding", "identity") // a compressed excerpt would not be readable
+	return request, nil
 }
 
 // withResponse returns a with the results of the response. Errors while reading the body are ignored, because
