@@ -1,6 +1,6 @@
-// Package document reads OpenAPI documents. [Parse] reads YAML and JSON into a tree that keeps the order of members and
-// the position of each name and value. [Load] checks such a tree against OpenAPI and resolves its references. Package
-// schema compiles the schemas in it, and package validate the operations.
+// Package document reads OpenAPI documents. [Load] reads YAML and JSON into a tree that keeps the order of members and
+// the position of each name and value, checks it against OpenAPI, and resolves its references. Package schema compiles
+// the schemas in it, and package validate the operations.
 package document
 
 import (
@@ -69,43 +69,24 @@ func (e *Error) Error() string {
 //nolint:gochecknoglobals // never changed
 var inOneLine = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
-// Errors are all errors of a document.
-type Errors []*Error
-
-func (e Errors) Error() string {
-	texts := make([]string, len(e))
-	for i, err := range e {
-		texts[i] = err.Error()
-	}
-	return strings.Join(texts, "\n")
-}
-
-// Parse parses one YAML or JSON document. file is its name in positions. The error is of type [Errors]. The
-// node is nil if the syntax is invalid. After other errors, it lacks the invalid values.
+// parse parses one YAML or JSON document. file is its name in positions. The node is nil if the syntax is invalid. After
+// other errors, it lacks the invalid values.
 //
-// Parse rejects duplicate names, more than 200 levels of nesting, a second document, and YAML that has no
+// It rejects duplicate names, more than 200 levels of nesting, a second document, and YAML that has no
 // equivalent in JSON: names that are not scalars, << that merges objects, tags other than those of JSON's types, and
 // infinite numbers. Plain scalars have the types of the core schema of YAML 1.2. An alias is the node that it refers
 // to; it must not refer to a value that contains it.
-func Parse(file string, text []byte) (*Node, error) {
+func parse(file string, text []byte) (*Node, []Error) {
 	if text = bytes.TrimPrefix(text, []byte("\ufeff")); !bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) {
 		return parseYAML(file, text)
 	}
-	root, err := parseJSON(file, text)
+	root, errs := parseJSON(file, text)
 	if root == nil { // it may be a flow mapping of YAML
-		if root, yamlErr := parseYAML(file, text); root != nil {
-			return root, yamlErr
+		if root, errs := parseYAML(file, text); root != nil {
+			return root, errs
 		}
 	}
-	return root, err
-}
-
-// asError returns errs as an error, which is nil if there are none.
-func (e Errors) asError() error {
-	if len(e) == 0 {
-		return nil
-	}
-	return e
+	return root, errs
 }
 
 // Get returns the value of the member with a name, or nil if n is nil or has no such member.
@@ -183,7 +164,7 @@ func (n *Node) Find(pointer string) *Node {
 }
 
 // unique removes the members whose name an earlier one has, and returns an error for each of them.
-func (n *Node) unique() (errs Errors) {
+func (n *Node) unique() (errs []Error) {
 	var names map[string]bool
 	if len(n.Members) > 16 {
 		names = make(map[string]bool, len(n.Members))
@@ -191,7 +172,7 @@ func (n *Node) unique() (errs Errors) {
 	kept := n.Members[:0]
 	for _, m := range n.Members {
 		if names[m.Name] || names == nil && slices.ContainsFunc(kept, func(k Member) bool { return k.Name == m.Name }) {
-			errs = append(errs, &Error{Position: m.Position, Detail: "occurs more than once in its object: " + m.Name})
+			errs = append(errs, Error{Position: m.Position, Detail: "occurs more than once in its object: " + m.Name})
 			continue
 		}
 		if names != nil {

@@ -15,13 +15,13 @@ type jsonParser struct {
 	file string
 	text string
 	dec  *jsontext.Decoder
-	errs Errors
+	errs []Error
 
 	last         int // the offset of the last position
 	line, column int // there, both from 0
 }
 
-func parseJSON(file string, text []byte) (*Node, error) {
+func parseJSON(file string, text []byte) (*Node, []Error) {
 	p := &jsonParser{
 		file: file, text: string(text),
 		dec: jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true)),
@@ -32,12 +32,12 @@ func parseJSON(file string, text []byte) (*Node, error) {
 		if syntactic := (*jsontext.SyntacticError)(nil); errors.As(err, &syntactic) {
 			offset = syntactic.ByteOffset
 		}
-		return nil, Errors{{Position: p.position(int(offset)), Detail: "is not valid JSON"}}
+		return nil, []Error{{Position: p.position(int(offset)), Detail: "is not valid JSON"}}
 	}
 	if _, err := p.dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, Errors{{Position: p.position(int(p.dec.InputOffset())), Detail: "has text after its end"}}
+		return nil, []Error{{Position: p.position(int(p.dec.InputOffset())), Detail: "has text after its end"}}
 	}
-	return root, p.errs.asError()
+	return root, p.errs
 }
 
 // position returns where an offset is. Offsets are asked for in rising order.
@@ -69,7 +69,7 @@ func (p *jsonParser) next() Position {
 func (p *jsonParser) value(parent *Node, token string, depth int) (*Node, error) {
 	n := &Node{Kind: p.dec.PeekKind(), Position: p.next(), parent: parent, token: token}
 	if depth > maxDepth {
-		p.errs = append(p.errs, &Error{Position: n.Position, Detail: "is nested too deep"})
+		p.errs = append(p.errs, Error{Position: n.Position, Detail: "is nested too deep"})
 		return n, p.dec.SkipValue()
 	}
 	read, err := p.dec.ReadToken()

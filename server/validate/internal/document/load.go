@@ -2,7 +2,6 @@ package document
 
 import (
 	"cmp"
-	"errors"
 	"net/url"
 	"strings"
 
@@ -124,11 +123,9 @@ func isVersion(text, minor string) bool {
 
 // read parses a document. It returns nil if the syntax is invalid.
 func (d *Document) read(name string, uri *url.URL, text []byte) *Node {
-	root, err := Parse(name, text)
-	if failed := Errors(nil); errors.As(err, &failed) {
-		for _, e := range failed {
-			d.Fail(&Node{Position: e.Position}, e.Detail)
-		}
+	root, errs := parse(name, text)
+	for _, e := range errs {
+		d.Fail(&Node{Position: e.Position}, e.Detail)
 	}
 	if root == nil {
 		d.resources[uri.String()] = nil

@@ -15,27 +15,27 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-func parseYAML(file string, text []byte) (*Node, error) {
+func parseYAML(file string, text []byte) (*Node, []Error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var source, second yaml.Node
 	switch err := decoder.Decode(&source); {
 	case errors.Is(err, io.EOF) || err == nil && len(source.Content) == 0:
-		return nil, Errors{{Position: Position{file, 1, 1}, Detail: "is empty"}}
+		return nil, []Error{{Position: Position{file, 1, 1}, Detail: "is empty"}}
 	case err != nil:
-		return nil, Errors{yamlError(file, text, err)}
+		return nil, []Error{yamlError(file, text, err)}
 	}
 	p := &yamlParser{file: file, read: make(map[*yaml.Node]*Node)}
 	root := p.value(source.Content[0], nil, "", 1)
 	if err := decoder.Decode(&second); err == nil {
 		p.fail(Position{file, second.Line, max(second.Column, 1)}, "is a second document in one file")
 	} else if !errors.Is(err, io.EOF) {
-		return nil, Errors{yamlError(file, text, err)}
+		return nil, []Error{yamlError(file, text, err)}
 	}
-	return root, p.errs.asError()
+	return root, p.errs
 }
 
 // yamlError adds the position to an error of the parser, which has the line in its text only.
-func yamlError(file string, text []byte, err error) *Error {
+func yamlError(file string, text []byte, err error) Error {
 	detail := err.Error()
 	position := Position{file, 1, 1}
 	if found := regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`).FindStringSubmatch(detail); found != nil {
@@ -48,17 +48,17 @@ func yamlError(file string, text []byte, err error) *Error {
 		}
 		position.Line = min(position.Line, 1+bytes.Count(bytes.TrimSpace(text), []byte("\n")))
 	}
-	return &Error{Position: position, Detail: "is not valid YAML: " + detail}
+	return Error{Position: position, Detail: "is not valid YAML: " + detail}
 }
 
 type yamlParser struct {
 	file string
 	read map[*yaml.Node]*Node // the values with an anchor, once they have been read
-	errs Errors
+	errs []Error
 }
 
 func (p *yamlParser) fail(at Position, detail string) {
-	p.errs = append(p.errs, &Error{Position: at, Detail: detail})
+	p.errs = append(p.errs, Error{Position: at, Detail: detail})
 }
 
 func (p *yamlParser) at(source *yaml.Node) Position {
