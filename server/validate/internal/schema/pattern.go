@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/decimal"
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
@@ -210,40 +211,24 @@ func (t *translator) set(c byte) error {
 
 // hexadecimal translates \xHH, \uHHHH, surrogate pairs of \uHHHH, and \u{H…}.
 func (t *translator) hexadecimal() error {
-	size, text := 4, t.source[2:]
-	if t.source[1] == 'x' {
-		size = 2
-	} else if inner, ok := strings.CutPrefix(text, "{"); ok {
-		digits, _, ok := strings.Cut(inner, "}")
-		r, err := strconv.ParseUint(digits, 16, 32)
-		if !ok || err != nil || r > unicode.MaxRune || utf16.IsSurrogate(rune(r)) {
-			return errPatternEscape
-		}
-		return t.char(len(`\u{}`)+len(digits), rune(r))
-	}
-	r, ok := hexDigits(text, size)
-	if !ok {
+	found := hexEscape.FindStringSubmatch(t.source)
+	if found == nil {
 		return errPatternEscape
 	}
-	if !utf16.IsSurrogate(r) {
-		return t.char(2+size, r)
+	code, err := strconv.ParseUint(found[2]+found[3]+found[4], 16, 32)
+	r, size := rune(code), len(found[1])
+	if low, isPair := strings.CutPrefix(found[5], `\u`); isPair && utf16.IsSurrogate(r) && found[3] != "" {
+		second, _ := strconv.ParseUint(low, 16, 32)
+		r, size = utf16.DecodeRune(r, rune(second)), len(found[0])
 	}
-	low, ok := strings.CutPrefix(text[size:], `\u`)
-	second, isHex := hexDigits(low, size)
-	if r = utf16.DecodeRune(r, second); !ok || !isHex || r == unicode.ReplacementChar {
+	if err != nil || !utf8.ValidRune(r) || size > len(found[1]) && r == unicode.ReplacementChar {
 		return errPatternEscape
 	}
-	return t.char(2*(2+size), r)
+	return t.char(size, r)
 }
 
-// hexDigits parses the first n digits of text.
-func hexDigits(text string, n int) (rune, bool) {
-	if len(text) < n {
-		return 0, false
-	}
-	r, err := strconv.ParseUint(text[:n], 16, 32)
-	return rune(r), err == nil
-}
+// hexEscape matches an escape with hexadecimal digits, and a second one after it.
+var hexEscape = regexp.MustCompile(`^(\\(?:x([[:xdigit:]]{2})|u([[:xdigit:]]{4})|u\{([[:xdigit:]]+)\}))(\\u[[:xdigit:]]{4})?`)
 
 // pattern compiles a regular expression. It returns nil if the expression is not supported.
 func (c *Compiler) pattern(n *document.Node) *pattern {
