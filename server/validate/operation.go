@@ -14,10 +14,8 @@ type Operation struct {
 	id, method, path string
 	security         [][]SecurityRequirement
 	parameters       []*parameter
-	body             *requestBody // nil if the operation has no request body
-	exact            map[int]*response
-	ranges           [6]*response // by the first digit of a range such as 2XX
-	fallback         *response
+	body             *requestBody      // nil if the operation has no request body
+	responses        map[int]*response // by the status; those for 2XX are 2, and the default is 0
 	pool             *sync.Pool
 }
 
@@ -50,7 +48,6 @@ func (c *compiler) operation(method, path string, item, source *document.Node) *
 		method:   method,
 		path:     path,
 		security: c.securityOf(source),
-		exact:    make(map[int]*response),
 		pool:     c.pool,
 	}
 	if id := source.Get("operationId"); id != nil {
@@ -61,7 +58,7 @@ func (c *compiler) operation(method, path string, item, source *document.Node) *
 		o.body = c.requestBody(body)
 		o.body.limit = c.cfg.bodyLimit(o.id, o.Public())
 	}
-	c.responses(o, source.Get("responses"))
+	o.responses = c.responses(source.Get("responses"))
 	for _, callback := range source.Get("callbacks").All() { // callbacks are compiled only to report errors
 		for url, item := range c.Resolve(callback).All() {
 			if item = c.Resolve(item); !strings.HasPrefix(url, "x-") && !c.callbacks[item] { // an item may contain itself

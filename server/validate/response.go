@@ -2,6 +2,7 @@ package validate
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"net/http"
@@ -120,34 +121,24 @@ func mismatched(detail string) error {
 }
 
 func (o *Operation) declared(status int) *response {
-	if r := o.exact[status]; r != nil {
-		return r
-	}
-	if class := status / 100; 0 < class && class < len(o.ranges) && o.ranges[class] != nil {
-		return o.ranges[class]
-	}
-	return o.fallback
+	return cmp.Or(o.responses[status], o.responses[status/100], o.responses[0])
 }
 
-func (c *compiler) responses(o *Operation, source *document.Node) {
-	for status, declared := range source.All() {
-		if strings.HasPrefix(status, "x-") {
+func (c *compiler) responses(source *document.Node) map[int]*response {
+	all := make(map[int]*response)
+	for name, declared := range source.All() {
+		if strings.HasPrefix(name, "x-") {
 			continue
 		}
+		status, _ := strconv.Atoi(strings.TrimSuffix(name, "XX")) // 0 for default
 		r := c.response(declared)
-		switch code, err := strconv.Atoi(status); {
-		case status == "default":
-			o.fallback = r
-		case err == nil:
-			o.exact[code] = r
-			if r != nil && len(r.contents) > 0 && (code < 200 || code == http.StatusNoContent || code == http.StatusResetContent) {
-				c.Unsupported(declared, "has content, which this status does not have")
-				o.exact[code] = &response{headers: r.headers}
-			}
-		case document.IsStatus(status): // a range such as 2XX
-			o.ranges[status[0]-'0'] = r
+		if r != nil && len(r.contents) > 0 && (100 <= status && status < 200 || status == http.StatusNoContent || status == http.StatusResetContent) {
+			c.Unsupported(declared, "has content, which this status does not have")
+			r = &response{headers: r.headers}
 		}
+		all[status] = r
 	}
+	return all
 }
 
 func (c *compiler) response(source *document.Node) *response {

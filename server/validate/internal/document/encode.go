@@ -17,30 +17,25 @@ func (n *Node) AppendJSON(dst []byte, limit int) ([]byte, error) {
 	case jsontext.KindString:
 		dst, _ = jsontext.AppendQuote(dst, n.Text) // replaces invalid UTF-8
 		return dst, nil
-	case jsontext.KindBeginArray:
-		dst = append(dst, '[')
-		for i, element := range n.Elements {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			if dst, err = element.AppendJSON(dst, limit); err != nil {
-				return dst, err
-			}
-		}
-		return append(dst, ']'), nil
-	case jsontext.KindBeginObject:
-		dst = append(dst, '{')
-		for i, m := range n.Members {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst, _ = jsontext.AppendQuote(dst, m.Name)
-			if dst, err = m.Value.AppendJSON(append(dst, ':'), limit); err != nil {
-				return dst, err
-			}
-		}
-		return append(dst, '}'), nil
+	case jsontext.KindBeginArray, jsontext.KindBeginObject:
 	default:
 		return append(dst, n.Text...), nil
 	}
+	start := len(dst)
+	for _, element := range n.Elements {
+		if dst, err = element.AppendJSON(append(dst, ','), limit); err != nil {
+			return dst, err
+		}
+	}
+	for _, m := range n.Members {
+		dst, _ = jsontext.AppendQuote(append(dst, ','), m.Name)
+		if dst, err = m.Value.AppendJSON(append(dst, ':'), limit); err != nil {
+			return dst, err
+		}
+	}
+	if len(dst) == start {
+		dst = append(dst, ',')
+	}
+	dst[start] = byte(n.Kind)               // in place of the first comma
+	return append(dst, byte(n.Kind)+2), nil // in ASCII, brackets and braces are closed by the character after the next
 }

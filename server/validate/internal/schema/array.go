@@ -45,7 +45,7 @@ func (w *Walker) array(v, base int) {
 			} else {
 				w.activate(end, n.items)
 			}
-			if u := n.unevaluatedItems; u != nil && !isOpen && !w.active[i].evaluated.has(count) {
+			if u := n.unevaluatedItems; u != nil && !isOpen && !(*w.active[i].evaluated)[count] {
 				if u.closed {
 					w.Add("unevaluatedItems", "must have no elements but those of the document")
 				} else {

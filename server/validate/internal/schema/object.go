@@ -205,7 +205,7 @@ func (w *Walker) member(base, end, at, index int, isOpen bool) string {
 				w.Add("additionalProperties", closedDetail)
 			}
 		}
-		if u := n.unevaluatedProperties; u != nil && !isOpen && !w.active[i].evaluated.has(index) {
+		if u := n.unevaluatedProperties; u != nil && !isOpen && !(*w.active[i].evaluated)[index] {
 			if u.closed {
 				w.Add("unevaluatedProperties", closedDetail)
 			} else {

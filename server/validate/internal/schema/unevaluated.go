@@ -25,20 +25,8 @@ func (n *Node) unevaluated(kind Kinds) *unevaluated {
 	return nil
 }
 
-// indexSet is a set of indexes of members or elements.
-type indexSet []uint64
-
-func (s *indexSet) set(i int) {
-	for len(*s) <= i/64 {
-		*s = append(*s, 0)
-	}
-	(*s)[i/64] |= 1 << (i % 64)
-}
-
-func (s *indexSet) has(i int) bool { return i/64 < len(*s) && (*s)[i/64]&(1<<(i%64)) != 0 }
-
-// evaluated returns the members or elements of v that n and the schemas that it applies to v evaluate.
-func (w *Walker) evaluated(v int, n *Node) *indexSet {
+// evaluated returns for each member or element of v whether n and the schemas that it applies to v evaluate it.
+func (w *Walker) evaluated(v int, n *Node) *[]bool {
 	kind, base, done := w.tape.kind(v), len(w.active), w.done
 	w.quiet++ // violations are reported by the walk
 	w.activate(base, n)
@@ -48,26 +36,24 @@ func (w *Walker) evaluated(v int, n *Node) *indexSet {
 		w.applyConditions(v, kind, w.active[i].node, base, true)
 		w.expand(v, kind, base, before)
 	}
-	var found indexSet
-	count := 0
+	var all []bool
 	for at := v + 1; at < w.tape.next(v); at = w.tape.next(at) {
 		var name []byte
 		if kind == KindObject {
 			name = w.tape.string(at)
 			at++
 		}
-		for i := base; i < len(w.active); i++ {
-			if other := w.active[i].node; other.evaluates(kind, count, name) || other != n && other.unevaluated(kind) != nil ||
-				kind == KindArray && other.contains != nil && w.matches(at, other.contains.node) {
-				found.set(count)
-				break
-			}
+		found := false
+		for i := base; i < len(w.active) && !found; i++ {
+			other := w.active[i].node
+			found = other.evaluates(kind, len(all), name) || other != n && other.unevaluated(kind) != nil ||
+				kind == KindArray && other.contains != nil && w.matches(at, other.contains.node)
 		}
-		count++
+		all = append(all, found)
 	}
 	w.active, w.done = w.active[:base], done
 	w.quiet--
-	return &found
+	return &all
 }
 
 // evaluates reports whether n has a schema for the element or member at an index.

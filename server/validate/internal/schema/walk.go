@@ -48,9 +48,9 @@ type Violation struct {
 // entry is an active node.
 type entry struct {
 	node      *Node
-	seen      int       // index of its bits in walker.seen
-	member    *member   // the last member that was read, if node declares it
-	evaluated *indexSet // set if node has unevaluatedProperties or unevaluatedItems
+	seen      int     // index of its bits in walker.seen
+	member    *member // the last member that was read, if node declares it
+	evaluated *[]bool // for each member or element, if node has unevaluatedProperties or unevaluatedItems
 }
 
 // step leads from a container to a member or element.
