@@ -81,16 +81,16 @@ func (b *requestBody) stream(w *checker, r *http.Request, c *content, boundary s
 	if err := w.failure(http.StatusBadRequest, mismatch); err != nil {
 		return nil, 0, err
 	}
-	limited := limitedBody{http.MaxBytesReader(nil, r.Body, b.limit)}
+	body := &streamedBody{source: http.MaxBytesReader(nil, r.Body, b.limit), size: c.size}
 	if c.multipart != nil {
-		body, err := newMultipartBody(w, c, boundary, limited)
-		return body, -1, err
+		parts, err := newMultipartBody(w, c, boundary, body)
+		return parts, -1, err
 	}
 	if c.format != 0 {
-		body, err := newItemsBody(w, c, limited, maxItemBytes)
-		return body, -1, err
+		items, err := newItemsBody(w, c, body, maxItemBytes)
+		return items, -1, err
 	}
-	return &streamedBody{source: limited, size: c.size}, r.ContentLength, nil
+	return body, r.ContentLength, nil
 }
 
 // isEmpty reports whether a request has no body. If its length is unknown, isEmpty waits for the first byte, and makes
@@ -222,22 +222,11 @@ func (b *readBody) Close() error {
 	return nil
 }
 
-// limitedBody is a [http.MaxBytesReader] whose errors have the type [*Error].
-type limitedBody struct{ io.Reader }
-
-func (b limitedBody) Read(p []byte) (int, error) {
-	n, err := b.Reader.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		err = unreadable(err)
-	}
-	return n, err
-}
-
-// streamedBody is a body whose content is not checked. It fails with an [*Error] when its size violates the
-// schema.
+// streamedBody is a body that is not in memory. It fails with an [*Error] when it cannot be read, or its size violates
+// the schema.
 type streamedBody struct {
 	source io.Reader
-	size   *schema.Size
+	size   *schema.Size // may be nil
 	n      int
 	err    error
 }
@@ -247,7 +236,9 @@ func (b *streamedBody) Read(p []byte) (int, error) {
 		return 0, b.err
 	}
 	n, err := b.source.Read(p)
-	b.n += n
+	if b.n += n; err != nil && !errors.Is(err, io.EOF) {
+		err = unreadable(err)
+	}
 	if keyword, detail := b.size.Violation(b.n, !errors.Is(err, io.EOF)); keyword != "" {
 		err = &Error{Status: http.StatusBadRequest, Detail: mismatch, Violations: []Violation{{"", keyword, detail}}}
 	}

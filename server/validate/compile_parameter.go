@@ -21,7 +21,11 @@ func (c *compiler) parameters(shared, own *document.Node, security [][]SecurityR
 		for _, element := range list.Elements {
 			source := c.Resolve(element)
 			name, in := source.Get("name"), source.Get("in")
-			if name == nil || in == nil || in.Text == inHeader && isIgnoredHeader(name.Text) || c.isWholeQuery(in) {
+			if name == nil || in == nil || in.Text == inHeader && isIgnoredHeader(name.Text) {
+				continue
+			}
+			if in.Text == "querystring" {
+				c.NotSupported(in)
 				continue
 			}
 			p := c.parameter(source, name.Text, in)
@@ -50,15 +54,6 @@ func (c *compiler) parameters(shared, own *document.Node, security [][]SecurityR
 // requirements describe these headers.
 func isIgnoredHeader(name string) bool {
 	return slices.Contains([]string{"Accept", "Content-Type", "Authorization"}, textproto.CanonicalMIMEHeaderKey(name))
-}
-
-// isWholeQuery reports whether a parameter is the whole query, which is not supported.
-func (c *compiler) isWholeQuery(in *document.Node) bool {
-	if in.Text != "querystring" {
-		return false
-	}
-	c.NotSupported(in)
-	return true
 }
 
 // parameter compiles a parameter, or a header of a response or part, which has no in.

@@ -3,6 +3,7 @@ package validate
 import (
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
@@ -109,10 +110,5 @@ func isText(media string) bool {
 // isEncoded reports whether a body has a content coding. The coding identity has no effect (RFC 9110, section
 // 8.4.1), although senders should not use it.
 func isEncoded(header http.Header) bool {
-	for _, value := range header["Content-Encoding"] {
-		if !strings.EqualFold(value, "identity") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(header["Content-Encoding"], func(coding string) bool { return !strings.EqualFold(coding, "identity") })
 }

@@ -36,9 +36,10 @@ func (o *Operation) Response(status int, header http.Header, body []byte) error 
 		return err
 	case c == nil:
 	case c.multipart != nil:
-		w.checkParts(c, header, body)
+		_, params := mediaTypeOf(header)
+		w.checkAll(newMultipartBody(w, c, params["boundary"], bytes.NewReader(body)))
 	case c.format != 0:
-		w.checkItems(c, body)
+		w.checkAll(newItemsBody(w, c, bytes.NewReader(body), int64(len(body))))
 	case c.streamed():
 		if keyword, detail := c.size.Violation(len(body), false); keyword != "" {
 			w.Add(keyword, detail)
@@ -47,19 +48,6 @@ func (o *Operation) Response(status int, header http.Header, body []byte) error 
 		w.checkBuffered(c, body)
 	}
 	return w.failure(http.StatusInternalServerError, mismatchedResponse)
-}
-
-// checkParts checks a multipart body that is in memory.
-func (w *checker) checkParts(c *content, header http.Header, body []byte) {
-	_, params := mediaTypeOf(header)
-	parts, err := newMultipartBody(w, c, params["boundary"], bytes.NewReader(body))
-	w.checkAll(parts, err)
-}
-
-// checkItems checks a stream that is in memory.
-func (w *checker) checkItems(c *content, body []byte) {
-	items, err := newItemsBody(w, c, bytes.NewReader(body), int64(len(body)))
-	w.checkAll(items, err)
 }
 
 // checkAll reads a body that is checked while it is read, unless err is set.
