@@ -2,7 +2,8 @@ package validate
 
 import (
 	"strconv"
-	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 )
@@ -15,6 +16,7 @@ type Items struct {
 	status  int
 	detail  string
 	count   int
+	event   []byte // the JSON of an event
 }
 
 func newItems(w *checker, c *content, status int, detail string) *Items {
@@ -27,13 +29,15 @@ func newItems(w *checker, c *content, status int, detail string) *Items {
 // contentSchema, that applies to the JSON in the string. The error is an [*Error], whose pointers begin with the index
 // of the item.
 func (i *Items) Check(item stream.Frame) error {
-	switch {
-	case i.content.format != stream.Events:
-		i.w.Check(item.Data, i.content.node)
-	case !utf8.Valid(item.Data) || !utf8.Valid(item.Event) || !utf8.Valid(item.ID):
-		i.w.Malformed = "The event is not valid UTF-8."
-	default:
-		i.w.CheckEvent(item, i.content.node)
+	text := item.Data
+	if i.content.format == stream.Events {
+		if !i.setEvent(item) {
+			i.w.Malformed = "The event is not valid UTF-8."
+		}
+		text = i.event
+	}
+	if i.w.Malformed == "" {
+		i.w.Check(text, i.content.node)
 	}
 	i.count++
 	if i.w.Malformed == "" && len(i.w.Found) == 0 {
@@ -45,4 +49,23 @@ func (i *Items) Check(item stream.Frame) error {
 	err := i.w.failure(i.status, i.detail)
 	i.w.Found, i.w.Malformed = i.w.Found[:0], ""
 	return err
+}
+
+// setEvent makes event the JSON of an item. It reports whether the item is valid UTF-8.
+func (i *Items) setEvent(item stream.Frame) bool {
+	event, err := jsontext.AppendQuote(append(i.event[:0], `{"data":`...), item.Data)
+	for _, field := range []struct {
+		name string
+		text []byte
+	}{{"event", item.Event}, {"id", item.ID}} {
+		if len(field.text) > 0 && err == nil {
+			event = append(append(append(event, `,"`...), field.name...), `":`...)
+			event, err = jsontext.AppendQuote(event, field.text)
+		}
+	}
+	if item.Retry > 0 {
+		event = strconv.AppendInt(append(event, `,"retry":`...), item.Retry.Milliseconds(), 10)
+	}
+	i.event = append(event, '}')
+	return err == nil
 }

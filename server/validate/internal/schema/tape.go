@@ -3,11 +3,8 @@ package schema
 import (
 	"bytes"
 	"hash/maphash"
-	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 )
 
 // tape is a parsed JSON text. Its values are in the order of the text, and a container precedes what it
@@ -71,30 +68,6 @@ func (t *tape) setScalar(text string, isString bool) {
 		v.start = uint32(len(`"`))
 	}
 	t.values, t.err, t.innermost = append(t.values[:0], v), nil, -1
-}
-
-// setEvent makes t the object for a server-sent event. Its strings are not quoted first, because nothing reads what is
-// between them.
-func (t *tape) setEvent(event stream.Frame) {
-	t.text, t.values, t.err, t.innermost = append(t.unquoted[:0], '{'), append(t.values[:0], value{}), nil, root
-	member := func(name string, text []byte, quote string) {
-		t.values = append(t.values, value{uint32(len(t.text)), uint32(len(name))})
-		t.text = append(append(append(t.text, '"'), name...), quote...)
-		t.values = append(t.values, value{uint32(len(t.text) - len(quote)), uint32(len(text))})
-		t.text = append(t.text, text...)
-	}
-	member("data", event.Data, `"`)
-	if len(event.Event) > 0 {
-		member("event", event.Event, `"`)
-	}
-	if len(event.ID) > 0 {
-		member("id", event.ID, `"`)
-	}
-	if event.Retry > 0 {
-		member("retry", strconv.AppendInt(nil, event.Retry.Milliseconds(), 10), "")
-	}
-	t.unquoted = t.text
-	t.values[0].size = container | uint32(len(t.values))
 }
 
 // kind returns the type of v. All numbers are KindNumber.

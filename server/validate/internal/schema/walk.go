@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"sync"
 	"unicode/utf8"
-
-	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 )
 
 // Walker checks values. Several nodes can be active at the same location: an object is
@@ -155,14 +153,6 @@ func (w *Walker) Check(text []byte, n *Node) {
 func (w *Walker) CheckText(text string, n *Node) {
 	w.tape.setScalar(text, !isLiteral(text, n.types))
 	w.walk(n)
-}
-
-// CheckEvent checks a server-sent event, whose texts must be valid UTF-8.
-func (w *Walker) CheckEvent(event stream.Frame, n *Node) {
-	w.tape.setEvent(event)
-	w.walk(n)
-	w.known = nil
-	w.tape.release()
 }
 
 // notJSON returns the detail of an error that says where a text is not JSON.
