@@ -99,19 +99,12 @@ func (c *compiler) mediaType(at *document.Node, media string) *schema.Node {
 	if encoding := at.Get("encoding"); encoding != nil && media != mediaForm && media != mediaMultipart {
 		c.Unsupported(encoding, "is for forms and "+mediaMultipart)
 	}
-	if of := at.Get("schema"); of != nil {
+	switch of := at.Get("schema"); {
+	case of != nil:
 		return c.Schema(of)
-	}
-	return withoutSchema(media)
-}
-
-// withoutSchema returns the schema of a media type that has none and whose values are not JSON: a text is a string, and
-// so is each field of a form. It returns nil for any value.
-func withoutSchema(media string) *schema.Node {
-	switch media {
-	case mediaText:
+	case media == mediaText:
 		return schema.NewText()
-	case mediaForm:
+	case media == mediaForm: // each field is a string
 		return schema.NewTexts()
 	}
 	return nil

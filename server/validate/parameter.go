@@ -191,14 +191,10 @@ func (w *checker) checkSegment(p *parameter, path string) {
 }
 
 func (w *checker) checkStyled(p *parameter, read func(as schema.Kinds) (schema.TextValue, error)) {
-	text, err := w.readJSON(p, read)
-	switch {
-	case err == nil:
-		w.checkJSON(p, text)
-	case errors.Is(err, errAbsent):
-		w.checkAbsent(p)
-	default:
+	if text, err := w.readJSON(p, read); err != nil {
 		w.addDecodeError(p, err)
+	} else {
+		w.checkJSON(p, text)
 	}
 }
 
@@ -250,14 +246,14 @@ func (w *checker) checkJSON(p *parameter, text []byte) {
 
 func (w *checker) checkAbsent(p *parameter) {
 	if p.required {
-		w.addParameter(p, "required", "is required")
+		w.addDecodeError(p, errAbsent)
 	}
 }
 
 // checkText checks the text of a plain parameter as a scalar of the type that the schema allows.
 func (w *checker) checkText(p *parameter, text string) {
 	if p.required && text == "" {
-		w.addParameter(p, "required", "must not be empty")
+		w.addDecodeError(p, errEmpty)
 		return
 	}
 	if !utf8.ValidString(text) {
@@ -269,13 +265,9 @@ func (w *checker) checkText(p *parameter, text string) {
 	w.Root = ""
 }
 
-// addDecodeError reports why a parameter cannot be decoded.
+// addDecodeError reports why a parameter cannot be decoded, unless it may be absent and is.
 func (w *checker) addDecodeError(p *parameter, err error) {
-	if e := (*decodeError)(nil); errors.As(err, &e) {
-		w.addParameter(p, e.keyword, e.detail)
+	if e := (*decodeError)(nil); errors.As(err, &e) && (e != errAbsent || p.required) {
+		w.Record(schema.Violation{Pointer: p.pointer, Keyword: e.keyword, Detail: e.detail})
 	}
-}
-
-func (w *checker) addParameter(p *parameter, keyword, detail string) {
-	w.Record(schema.Violation{Pointer: p.pointer, Keyword: keyword, Detail: detail})
 }

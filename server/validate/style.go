@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"errors"
 	"net/url"
 	"strings"
 
@@ -42,7 +41,7 @@ var (
 	errRepeated = &decodeError{"repeated", "must be given once"}
 	errUTF8     = &decodeError{"type", "must be UTF-8"}
 	errEmpty    = &decodeError{"required", "must not be empty"}
-	errAbsent   = errors.New("the parameter is missing")
+	errAbsent   = &decodeError{"required", "is required"}
 	errNotJSON  = &decodeError{"content", "must be valid JSON"}
 )
 
