@@ -43,15 +43,16 @@ func (c *Compiler) WhenCompiled(f func()) { c.pending = append(c.pending, f) }
 type nodeKey struct {
 	source *document.Node
 	scope  string
+	events bool
 }
 
 // Schema compiles a schema. It compiles each schema of the document only once. It returns nil for a schema
 // that allows all values.
-func (c *Compiler) Schema(source *document.Node) *Node { return c.schemaIn(nil, source) }
+func (c *Compiler) Schema(source *document.Node) *Node { return c.schemaIn(new(scope), source) }
 
 // EventSchema compiles the schema of server-sent events, in which contentSchema is enforced.
 func (c *Compiler) EventSchema(source *document.Node) *Node {
-	return c.schemaIn(&scope{text: "events ", events: true}, source)
+	return c.schemaIn(&scope{events: true}, source)
 }
 
 func (c *Compiler) schemaIn(s *scope, source *document.Node) *Node {
@@ -59,7 +60,7 @@ func (c *Compiler) schemaIn(s *scope, source *document.Node) *Node {
 		return nil
 	}
 	s = s.enter(c.DynamicAnchors(source))
-	key := nodeKey{source, s.key()}
+	key := nodeKey{source, s.text, s.events}
 	if n := c.nodes[key]; n != nil {
 		n.shared = true
 		return n

@@ -11,58 +11,31 @@ import (
 
 // scope is the dynamic scope of JSON Schema: for each $dynamicAnchor, the schema with that anchor in the
 // outermost resource. The scope is known when a schema is compiled, so that a $dynamicRef becomes an ordinary
-// reference. The nil scope is empty.
+// reference.
 type scope struct {
 	dynamic map[string]*document.Node
-	text    string
-	events  bool // whether the schema describes server-sent events, whose data has a contentSchema that is enforced
-}
-
-func (s *scope) key() string {
-	if s == nil {
-		return ""
-	}
-	return s.text
+	text    string // the same for equal scopes
+	events  bool   // whether the schema describes server-sent events, whose data has a contentSchema that is enforced
 }
 
 // enter returns the scope inside a resource, by its $dynamicAnchors.
 func (s *scope) enter(anchors map[string]*document.Node) *scope {
-	var dynamic map[string]*document.Node
-	for name, target := range anchors {
-		if s != nil && s.dynamic[name] != nil {
-			continue
-		}
-		if dynamic == nil {
-			dynamic = make(map[string]*document.Node)
-			if s != nil {
-				maps.Copy(dynamic, s.dynamic)
-			}
-		}
-		dynamic[name] = target
-	}
-	if dynamic == nil {
+	if len(anchors) == 0 {
 		return s
 	}
-	inner := &scope{dynamic: dynamic, events: s != nil && s.events}
-	if inner.events {
-		inner.text = "events "
-	}
-	for _, name := range slices.Sorted(maps.Keys(dynamic)) {
-		inner.text += fmt.Sprintf("%s=%p ", name, dynamic[name])
+	inner := &scope{dynamic: maps.Clone(anchors), events: s.events}
+	maps.Copy(inner.dynamic, s.dynamic) // the outermost resource counts
+	for _, name := range slices.Sorted(maps.Keys(inner.dynamic)) {
+		inner.text += fmt.Sprintf("%s=%p ", name, inner.dynamic[name])
 	}
 	return inner
-}
-
-// inContent returns the scope of the text of a string.
-func (s *scope) inContent() *scope {
-	return &scope{dynamic: s.dynamic, text: strings.TrimPrefix(s.text, "events ")}
 }
 
 // dynamicTarget returns the target of a $dynamicRef.
 func (c *Compiler) dynamicTarget(s *scope, ref *document.Node) *document.Node {
 	target := c.Target(ref)
 	anchor := target.Get("$dynamicAnchor")
-	if anchor == nil || !strings.HasSuffix(ref.Text, "#"+anchor.Text) || s == nil || s.dynamic[anchor.Text] == nil {
+	if anchor == nil || !strings.HasSuffix(ref.Text, "#"+anchor.Text) || s.dynamic[anchor.Text] == nil {
 		return target
 	}
 	return s.dynamic[anchor.Text]
@@ -73,9 +46,9 @@ func (c *Compiler) dynamicTarget(s *scope, ref *document.Node) *document.Node {
 func (c *Compiler) contentSchema(s *scope, n *Node, source *document.Node) {
 	schema, media := source.Get("contentSchema"), source.Get("contentMediaType")
 	switch {
-	case s == nil || !s.events:
+	case !s.events:
 	case media != nil && IsJSONMedia(media.Text) && source.Get("contentEncoding") == nil:
-		n.content = c.schemaOrAny(s.inContent(), schema)
+		n.content = c.schemaOrAny(&scope{dynamic: s.dynamic, text: s.text}, schema)
 	case schema != nil:
 		c.Unsupported(schema, "needs the contentMediaType application/json and no contentEncoding")
 	}
