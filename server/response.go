@@ -53,8 +53,7 @@ type bufferedResponse struct {
 	stream         bool
 	items          *validate.Items // nil if the items are not checked
 	rejectsRequest bool            // whether the response is a rejection by the validator
-	dropped        bool            // whether a stream is dropped because its header is invalid
-	dropReason     error           // why the stream is dropped
+	dropReason     error           // why a stream is dropped: its header is invalid
 }
 
 // report returns true if an invalid response must not be sent, and logs the error otherwise. Rejections by the
@@ -81,7 +80,7 @@ func (w *bufferedResponse) WriteHeader(status int) {
 		return
 	}
 	if err != nil && w.report(err) {
-		w.dropped, w.dropReason = true, err
+		w.dropReason = err
 		return
 	}
 	w.sendHeader()
@@ -101,7 +100,7 @@ func (w *bufferedResponse) CheckItem(item stream.Frame) error {
 func (w *bufferedResponse) Write(body []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	switch {
-	case w.dropped:
+	case w.dropReason != nil:
 		return len(body), nil
 	case w.stream:
 		return w.ResponseWriter.Write(body)
@@ -118,7 +117,7 @@ func (w *bufferedResponse) Flush() { _ = w.FlushError() } // without flush suppo
 // FlushError supports [http.ResponseController].
 func (w *bufferedResponse) FlushError() error {
 	switch {
-	case w.dropped:
+	case w.dropReason != nil:
 		return w.dropReason // ends a stream
 	case !w.stream:
 		return nil

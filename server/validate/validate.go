@@ -166,18 +166,9 @@ type Config struct {
 // Validator is a compiled document. It is immutable and safe for concurrent use.
 type Validator struct {
 	operations []*Operation
-	byRoute    map[route]*Operation
 	schemas    map[string]*Schema
 	security   func(*http.Request, *Operation) (context.Context, error)
 	fail       func(http.ResponseWriter, *http.Request, error)
-}
-
-type route struct{ method, path string }
-
-// routeOf removes the names of path parameters, because routers may spell them differently.
-func routeOf(method, path string) route {
-	t, _ := pathtemplate.Parse(path) // Load has rejected other paths
-	return route{method, t.Shape}
 }
 
 // Load compiles all operations, webhooks and component schemas of an OpenAPI 3.1 or 3.2 document in YAML or
@@ -221,7 +212,6 @@ func load(text []byte, cfg Config) (*Validator, *document.Document, error) {
 // validator compiles the operations, webhooks and schemas.
 func (c *compiler) validator() *Validator {
 	v := &Validator{
-		byRoute:  make(map[route]*Operation),
 		schemas:  make(map[string]*Schema),
 		security: onlyPublic,
 		fail:     writeProblem,
@@ -239,10 +229,7 @@ func (c *compiler) validator() *Validator {
 		if strings.HasPrefix(path, "x-") {
 			continue
 		}
-		for _, o := range c.pathItem(path, item) {
-			v.operations = append(v.operations, o)
-			v.byRoute[routeOf(o.method, path)] = o
-		}
+		v.operations = append(v.operations, c.pathItem(path, item)...)
 	}
 	slices.SortFunc(v.operations, func(a, b *Operation) int {
 		return cmp.Or(strings.Compare(a.path, b.path), strings.Compare(a.method, b.method))
@@ -256,8 +243,13 @@ func (c *compiler) validator() *Validator {
 // Operation returns the operation with the given method and path. The names of the path parameters are
 // ignored, because the generated router writes {avatar_id} for {avatar-id}.
 func (v *Validator) Operation(method, path string) (*Operation, bool) {
-	o, ok := v.byRoute[routeOf(method, path)]
-	return o, ok
+	t, _ := pathtemplate.Parse(path) // Load has rejected other paths
+	for _, o := range v.operations {
+		if o.method == method && o.template.Shape == t.Shape {
+			return o, true
+		}
+	}
+	return nil, false
 }
 
 // Operations returns all operations except webhooks, sorted by path and method.
