@@ -24,11 +24,11 @@ const (
 	ResponsesEnforced
 )
 
-func checkResponses(operation *validate.Operation, cfg Config, next http.Handler) http.Handler {
+func checkResponses(operation *validate.Operation, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		buffered := &bufferedResponse{ResponseWriter: w, request: r, operation: operation, cfg: &cfg, header: w.Header().Clone()}
+		buffered := &bufferedResponse{ResponseWriter: w, operation: operation, header: w.Header().Clone()}
 		next.ServeHTTP(buffered, r)
-		if err := buffered.send(); err != nil { //nolint:contextcheck // the response has the request
+		if err := buffered.send(); err != nil {
 			writeProblem(w, r, invalidResponse(err))
 		}
 	})
@@ -44,28 +44,14 @@ var _ stream.ItemChecker = (*bufferedResponse)(nil)
 // bufferedResponse checks the header and passes the body through.
 type bufferedResponse struct {
 	http.ResponseWriter
-	request        *http.Request
 	operation      *validate.Operation
-	cfg            *Config
 	header         http.Header
 	status         int
 	body           bytes.Buffer
 	stream         bool
 	items          *validate.Items // nil if the items are not checked
-	rejectsRequest bool            // whether the response is a rejection by the validator
+	rejectsRequest bool            // whether the response is a rejection by the validator, whose status may be undeclared
 	dropReason     error           // why a stream is dropped: its header is invalid
-}
-
-// report returns true if an invalid response must not be sent, and logs the error otherwise. Rejections by the
-// validator are sent even if the document does not declare their status.
-func (w *bufferedResponse) report(err error) (enforced bool) {
-	if !w.rejectsRequest {
-		return true
-	}
-	ctx := w.request.Context()
-	w.cfg.Logger.ErrorContext(ctx, "response does not match the document",
-		"request_id", RequestID(ctx), "operation", w.operation.ID(), "err", err)
-	return false
 }
 
 func (w *bufferedResponse) Header() http.Header { return w.header }
@@ -79,11 +65,9 @@ func (w *bufferedResponse) WriteHeader(status int) {
 	if w.stream, w.items, err = w.operation.ResponseHeader(status, w.header); !w.stream {
 		return
 	}
-	if err != nil && w.report(err) {
-		w.dropReason = err
-		return
+	if w.dropReason = err; err == nil {
+		w.sendHeader()
 	}
-	w.sendHeader()
 }
 
 // CheckItem implements [stream.ItemChecker].
@@ -91,7 +75,7 @@ func (w *bufferedResponse) CheckItem(item stream.Frame) error {
 	if w.items == nil {
 		return nil
 	}
-	if err := w.items.Check(item); err != nil && w.report(err) {
+	if err := w.items.Check(item); err != nil {
 		return invalidResponse(err)
 	}
 	return nil
@@ -131,7 +115,7 @@ func (w *bufferedResponse) send() error {
 	if w.stream {
 		return w.dropReason
 	}
-	if err := w.operation.Response(w.status, w.header, w.body.Bytes()); err != nil && w.report(err) {
+	if err := w.operation.Response(w.status, w.header, w.body.Bytes()); err != nil && !w.rejectsRequest {
 		return err
 	}
 	w.sendHeader()

@@ -24,8 +24,8 @@ func serveChecked(t *testing.T, handler http.HandlerFunc) *httptest.Server {
 			"204": {"description": "D"}}}}}}`), validate.Config{})
 	harness.Check(t, err)
 	operation, _ := validator.Operation("GET", "/p")
-	cfg := Config{Logger: slog.New(slog.DiscardHandler)}
-	server := httptest.NewServer(&rootHandler{next: checkResponses(operation, cfg, handler), logger: cfg.Logger})
+	logger := slog.New(slog.DiscardHandler)
+	server := httptest.NewServer(&rootHandler{next: checkResponses(operation, handler), logger: logger})
 	t.Cleanup(server.Close)
 	return server
 }
@@ -101,9 +101,9 @@ func TestResponseWriters_supportResponseController(t *testing.T) {
 		"operationId": "get", "responses": {"200": {"description": "D", "content": {"video/*": {}, "application/json": {}}}}}}}}`), validate.Config{})
 	harness.Check(t, err)
 	operation, _ := validator.Operation("GET", "/p")
-	cfg := Config{ValidateResponses: ResponsesEnforced, Logger: slog.New(slog.DiscardHandler)}
+	logger := slog.New(slog.DiscardHandler)
 	for contentType, streamed := range map[string]bool{"video/mp4": true, "application/json": false} {
-		inner := checkResponses(operation, cfg, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		inner := checkResponses(operation, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", contentType)
 			if err := http.NewResponseController(w).SetWriteDeadline(time.Unix(1, 0)); err != nil {
 				t.Error(err)
@@ -113,7 +113,7 @@ func TestResponseWriters_supportResponseController(t *testing.T) {
 			}
 			w.(http.Flusher).Flush()
 		}))
-		handler := &rootHandler{logger: cfg.Logger, next: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler := &rootHandler{logger: logger, next: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			inner.ServeHTTP(&trackedResponse{ResponseWriter: w}, r)
 			if x := exchangeFrom(r.Context()); x.status != http.StatusOK || x.bytes != 2 {
 				t.Errorf("%s: status %d, %d bytes", contentType, x.status, x.bytes)
@@ -126,7 +126,7 @@ func TestResponseWriters_supportResponseController(t *testing.T) {
 		}
 	}
 	w := &readerFrom{ResponseRecorder: httptest.NewRecorder()}
-	(&rootHandler{logger: cfg.Logger, next: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	(&rootHandler{logger: logger, next: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.Copy(w, io.LimitReader(strings.NewReader("{}…"), 2))
 	})}).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/p", nil))
 	if w.read != 2 {

@@ -132,7 +132,7 @@ func newHandler(cfg Config, validator *validate.Validator, register func(*router
 	router := newRouter(validator, func(operation *validate.Operation, handler http.HandlerFunc) http.Handler {
 		next := operation.Handler(requireResponse(handler), writeProblem)
 		if cfg.ValidateResponses != ResponsesUnchecked {
-			next = checkResponses(operation, cfg, next)
+			next = checkResponses(operation, next)
 		}
 		if cfg.Admit != nil {
 			next = cfg.Admit(requireExchange(&cfg, "Admit", next))

@@ -54,15 +54,8 @@ func (p *jsonParser) position(offset int) Position {
 
 // next returns where the next token begins.
 func (p *jsonParser) next() Position {
-	offset := int(p.dec.InputOffset())
-	for ; offset < len(p.text); offset++ {
-		switch p.text[offset] {
-		case ' ', '\t', '\r', '\n', ',', ':':
-			continue
-		}
-		break
-	}
-	return p.position(offset)
+	rest := strings.TrimLeft(p.text[p.dec.InputOffset():], " \t\r\n,:")
+	return p.position(len(p.text) - len(rest))
 }
 
 // value reads a value. The error is one of the syntax.
