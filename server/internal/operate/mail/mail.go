@@ -43,16 +43,16 @@ const (
 	Dropped Outcome = "dropped" // without a try, because too many mails wait
 )
 
-// Config configures a [Mailer]. URL is required.
+// Config configures a [Mailer]. URL and Name are required.
 type Config struct {
 	// URL names the server and the sender: smtp://USER@HOST:587?from=ADDRESS requires STARTTLS, unless HOST is a
-	// loopback address, where it is used if it is offered, with any certificate. smtps:// begins with TLS. Without
-	// USER, the mailer does not log in. The default ports are 587 and 465, and the default sender is USER.
+	// loopback address, where it is used if it is offered, with any certificate, and the login is PLAIN. smtps://
+	// begins with TLS. Without USER, the mailer does not log in. The default ports are 587 and 465, and the default
+	// sender is USER.
 	URL string
 	// Password is the password of USER.
 	Password string
-	// Name is the domain of the service, with which the mailer introduces itself (EHLO). Default: the name of the
-	// machine.
+	// Name is the domain of the service, with which the mailer introduces itself (EHLO).
 	Name string
 	// OnMail is called for each outcome. It must be safe for concurrent use. Default: none.
 	OnMail func(Outcome)
@@ -196,8 +196,7 @@ func (m *Mailer) send(ctx context.Context, message Message, id string) error {
 	}
 	bound, cancel := context.WithTimeout(ctx, m.timeout)
 	defer cancel()
-	progress := new(connecting)
-	client, err := m.server.client(bound, m.dial, progress)
+	client, err := m.server.client(bound, m.dial)
 	if err == nil {
 		err = client.DialAndSendWithContext(bound, mail)
 	}
@@ -205,7 +204,7 @@ func (m *Mailer) send(ctx context.Context, message Message, id string) error {
 		err = nil
 	}
 	if ctx.Err() == nil { // otherwise the try was cut off
-		failure, status := describe(bound, err, progress.stage)
+		failure, status := describe(bound, err)
 		m.observe(ctx, failure, status)
 	}
 	if refusal := (*gomail.SendError)(nil); errors.As(err, &refusal) && refusal.ErrorCode() >= 500 {

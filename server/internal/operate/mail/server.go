@@ -12,12 +12,10 @@ import (
 	"net/netip"
 	"net/textproto"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
 	gomail "github.com/wneessen/go-mail"
-	"github.com/wneessen/go-mail/smtp"
 )
 
 var (
@@ -30,7 +28,7 @@ var (
 // server is a parsed [Config].URL with its password.
 type server struct {
 	host, user, password, from string
-	name                       string // of this service; "" for that of the machine
+	name                       string // of this service
 	port                       int
 	implicitTLS                bool
 	roots                      *x509.CertPool // nil for those of the system
@@ -70,110 +68,53 @@ type dialFunc func(ctx context.Context, network, address string) (net.Conn, erro
 //nolint:gochecknoglobals // a function
 var dialTCP dialFunc = new(net.Dialer).DialContext
 
-// connecting is how far a connection has come: the failure if it ends here, for the log.
-type connecting struct {
-	net.Conn
-
-	stage   string
-	needTLS bool // by STARTTLS
-}
-
-// Write observes the commands before TLS.
-func (c *connecting) Write(p []byte) (int, error) {
-	switch verb, _, _ := strings.Cut(string(p[:min(len(p), 8)]), " "); {
-	case c.stage != "greeting" && c.stage != "starttls":
-	case verb == "STARTTLS":
-		c.stage = "tls"
-	case c.needTLS:
-		c.stage = "starttls" // is not offered
-	default:
-		c.stage = "reset"
-	}
-	return c.Conn.Write(p)
-}
-
 // client returns a client for one connection, which ends with ctx at the latest: the library does not close a
 // connection that fails before the first mail. A server on this machine may have any certificate, and gets the password
 // without TLS if it offers none.
-func (s server) client(ctx context.Context, dial dialFunc, progress *connecting) (*gomail.Client, error) {
+func (s server) client(ctx context.Context, dial dialFunc) (*gomail.Client, error) {
 	security := &tls.Config{
 		ServerName: s.host, MinVersion: tls.VersionTLS12, RootCAs: s.roots,
 		InsecureSkipVerify: s.loopback(), //nolint:gosec // nothing leaves this machine
-		VerifyConnection: func(tls.ConnectionState) error {
-			progress.stage = "reset"
-			return nil
-		},
 	}
-	policy := gomail.TLSMandatory
+	policy, login := gomail.TLSMandatory, gomail.SMTPAuthAutoDiscover
 	if s.implicitTLS || s.loopback() { // with TLS from the beginning, the server does not offer STARTTLS
 		policy = gomail.TLSOpportunistic
 	}
-	progress.stage, progress.needTLS = "connect", policy == gomail.TLSMandatory
-	options := []gomail.Option{
-		gomail.WithPort(s.port), gomail.WithTimeout(sendTimeout), gomail.WithTLSConfig(security), gomail.WithTLSPolicy(policy),
+	switch {
+	case s.user == "":
+		login = gomail.SMTPAuthNoAuth
+	case s.loopback():
+		login = gomail.SMTPAuthPlainNoEnc
+	}
+	return gomail.NewClient(
+		s.host, gomail.WithPort(s.port), gomail.WithTimeout(sendTimeout), gomail.WithTLSConfig(security), gomail.WithTLSPolicy(policy),
+		gomail.WithHELO(s.name), gomail.WithSMTPAuth(login), gomail.WithUsername(s.user), gomail.WithPassword(s.password),
 		gomail.WithDialContextFunc(func(dialing context.Context, network, address string) (net.Conn, error) {
 			connection, err := dial(dialing, network, address)
 			if err != nil {
 				return nil, err
 			}
 			context.AfterFunc(ctx, func() { _ = connection.Close() })
-			progress.Conn, progress.stage = connection, "greeting"
 			if !s.implicitTLS {
-				return progress, nil
+				return connection, nil
 			}
-			progress.stage = "tls"
 			secured := tls.Client(connection, security)
 			return secured, secured.HandshakeContext(dialing)
 		}),
-	}
-	if s.name != "" {
-		options = append(options, gomail.WithHELO(s.name))
-	}
-	if s.user != "" {
-		options = append(options, gomail.WithSMTPAuthCustom(&login{server: s}))
-	}
-	return gomail.NewClient(s.host, options...)
+	)
 }
 
-// errNoLogin is returned if the server offers no login that the mailer knows.
-var errNoLogin = errors.New("mail: no known way to log in")
-
-// login logs in by the best way that the server offers. It sends the password only over TLS, or to this machine.
-type login struct {
-	smtp.Auth
-
-	server server
-}
-
-// Start implements [smtp.Auth].
-func (l *login) Start(offered *smtp.ServerInfo) (mechanism string, first []byte, err error) {
-	user, password, host, plain := l.server.user, l.server.password, l.server.host, l.server.loopback()
-	for _, known := range []struct {
-		name string
-		auth func() smtp.Auth
-	}{
-		{"SCRAM-SHA-256", func() smtp.Auth { return smtp.ScramSHA256Auth(user, password) }},
-		{"SCRAM-SHA-1", func() smtp.Auth { return smtp.ScramSHA1Auth(user, password) }},
-		{"CRAM-MD5", func() smtp.Auth { return smtp.CRAMMD5Auth(user, password) }},
-		{"PLAIN", func() smtp.Auth { return smtp.PlainAuth("", user, password, host, plain) }},
-		{"LOGIN", func() smtp.Auth { return smtp.LoginAuth(user, password, host, plain) }},
-	} {
-		if slices.Contains(offered.Auth, known.name) {
-			l.Auth = known.auth()
-			return l.Auth.Start(offered)
-		}
-	}
-	return "", nil, errNoLogin
-}
-
-// describe returns the kind of a failure at a stage, or "" for none, and the status of the server, or 0. Texts of the
-// server may contain addresses.
-func describe(ctx context.Context, err error, stage string) (failure string, status int) {
+// describe returns the kind of a failure, or "" for none, and the status of the server, or 0. Texts of the server may
+// contain addresses.
+func describe(ctx context.Context, err error) (failure string, status int) {
 	var timeout net.Error
 	var name *net.DNSError
+	var network *net.OpError
+	var certificate *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
 	var answer *textproto.Error
 	var refusal *gomail.SendError
-	var certificate *tls.CertificateVerificationError
+	var protocol textproto.ProtocolError
 	switch {
 	case err == nil:
 		return "", 0
@@ -181,19 +122,23 @@ func describe(ctx context.Context, err error, stage string) (failure string, sta
 		return "timeout", 0
 	case errors.As(err, &name):
 		return "dns", 0
-	case errors.Is(err, errNoLogin):
-		return "login", 0
+	case errors.As(err, &network) && network.Op == "dial":
+		return "connect", 0
 	case errors.As(err, &certificate):
 		return "certificate", 0
+	case errors.As(err, &record), network != nil && strings.HasSuffix(network.Op, " error"): // an alert
+		return "tls", 0
 	case errors.As(err, &answer):
 		return "refused", answer.Code
 	case errors.As(err, &refusal) && refusal.ErrorCode() != 0:
 		return "refused", refusal.ErrorCode()
 	case errors.As(err, &refusal):
 		return "send", 0
-	case stage == "starttls" && (errors.Is(err, io.EOF) || errors.As(err, &timeout)): // net.Error
+	case errors.As(err, &protocol):
+		return "protocol", 0
+	case errors.Is(err, io.EOF), network != nil:
 		return "reset", 0
 	default:
-		return stage, 0
+		return "unsupported", 0
 	}
 }
