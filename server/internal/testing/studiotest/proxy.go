@@ -3,7 +3,6 @@ package studiotest
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"net"
 	"net/url"
 	"sync"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
@@ -149,7 +149,7 @@ func (p *Proxy) forward(client net.Conn, dead chan struct{}) {
 		return
 	}
 	var responses sync.WaitGroup
-	requests := &requestReader{loses: p.loses}
+	requests := newRequestReader(p.loses)
 	responses.Go(func() { p.copy(client, server, dead, requests, false) })
 	p.copy(server, client, dead, requests, true)
 	_ = server.Close()
@@ -206,57 +206,55 @@ func (p *Proxy) pass(dead chan struct{}, request bool) bool {
 	}
 }
 
-// sslRequestSize is the size of a message that may precede the first one.
-const sslRequestSize = 8
-
 // requestReader reads the messages of a client, in the protocol of PostgreSQL.
 type requestReader struct {
 	loses func(queries []string) bool
 	lost  atomic.Bool // the answer to the last request is lost
 
-	rest     []byte // the start of a message
-	begun    bool   // the first message, which has no type, was read
+	received bytes.Buffer
+	messages *pgproto3.Backend // of received
+	begun    bool              // the first message, which has no type, was read
 	prepared map[string]string
 	queries  []string // of the request so far
 }
 
+func newRequestReader(loses func(queries []string) bool) *requestReader {
+	r := &requestReader{loses: loses, prepared: make(map[string]string)}
+	r.messages = pgproto3.NewBackend(&r.received, nil)
+	return r
+}
+
 // read reads what the client has sent. The answer to a request that it completes may be lost.
 func (r *requestReader) read(data []byte) {
-	r.rest = append(r.rest, data...)
+	r.received.Write(data)
 	for {
-		head := 1 // the type of the message
+		receive := r.messages.Receive
 		if !r.begun {
-			head = 0
+			receive = r.messages.ReceiveStartupMessage
 		}
-		if len(r.rest) < head+4 {
+		message, err := receive()
+		if err != nil { // the rest follows
 			return
 		}
-		end := head + int(binary.BigEndian.Uint32(r.rest[head:]))
-		if len(r.rest) < end {
-			return
+		switch message := message.(type) {
+		case *pgproto3.StartupMessage:
+			r.begun = true
+		case *pgproto3.Parse:
+			r.prepared[message.Name] = message.Query
+		case *pgproto3.Bind:
+			r.queries = append(r.queries, r.prepared[message.PreparedStatement])
+		case *pgproto3.Query:
+			r.queries = append(r.queries, message.String)
+			r.end()
+		case *pgproto3.Sync:
+			r.end()
 		}
-		if r.begun {
-			r.message(r.rest[0], r.rest[head+4:end])
-		}
-		r.begun, r.rest = r.begun || end != sslRequestSize, r.rest[end:]
 	}
 }
 
-func (r *requestReader) message(kind byte, content []byte) {
-	first, rest, _ := bytes.Cut(content, []byte{0})
-	second, _, _ := bytes.Cut(rest, []byte{0})
-	switch kind {
-	case 'P': // Parse: the name of the statement, and its text
-		if r.prepared == nil {
-			r.prepared = make(map[string]string)
-		}
-		r.prepared[string(first)] = string(second)
-	case 'B': // Bind: a portal, and the name of the statement
-		r.queries = append(r.queries, r.prepared[string(second)])
-	case 'Q': // Query: its text
-		r.queries = append(r.queries, string(first))
-	}
-	if (kind == 'S' || kind == 'Q') && len(r.queries) > 0 { // Sync ends a request
+// end ends a request.
+func (r *requestReader) end() {
+	if len(r.queries) > 0 {
 		r.lost.Store(r.loses(r.queries))
 		r.queries = nil
 	}
