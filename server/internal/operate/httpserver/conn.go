@@ -1,12 +1,10 @@
 package httpserver
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"math"
 	"net"
-	"net/http"
 	"net/netip"
 	"sync/atomic"
 	"time"
@@ -27,9 +25,7 @@ type conn struct {
 	serving  atomic.Int32 // requests that have been received completely and are being handled
 	requests atomic.Int64 // HTTP/2 requests that reached a handler
 	received atomic.Int64 // bytes of bodies that handlers have read, and bodyBytes more for each body
-	handling atomic.Bool  // whether a handler has been called since the last response
 	fresh    atomic.Bool  // until the first request begins
-	begun    bool         // whether any data has been read
 	idle     *time.Timer  // runs between requests
 	closed   atomic.Bool
 }
@@ -73,7 +69,7 @@ func connFrom(ctx context.Context) *conn {
 	return c
 }
 
-// connOf returns the conn that is wrapped by a tls.Conn or secureConn, or nil.
+// connOf returns the conn that may be wrapped by a tls.Conn, or nil.
 func connOf(c net.Conn) *conn {
 	if outer, ok := c.(interface{ NetConn() net.Conn }); ok {
 		c = outer.NetConn()
@@ -100,44 +96,6 @@ func addressOf(address net.Addr) netip.Addr {
 		return tcp.AddrPort().Addr().Unmap().WithZone("")
 	}
 	return netip.Addr{}
-}
-
-const tlsHandshake = 0x16
-
-// Read closes a connection that starts with a TLS handshake although the server does not use TLS.
-func (c *conn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	if n > 0 && !c.begun {
-		c.begun = true
-		if p[0] == tlsHandshake && c.listener.cfg.TLS == nil {
-			return 0, io.EOF
-		}
-	}
-	return n, err
-}
-
-// Write writes data of net/http. With TLS, secureConn calls writeResponse instead, because the data here is
-// encrypted.
-func (c *conn) Write(p []byte) (int, error) {
-	if c.listener.cfg.TLS != nil {
-		return c.Conn.Write(p)
-	}
-	return c.writeResponse(c.Conn, p)
-}
-
-// writeResponse writes p. If p is an error that net/http sends before it calls a handler, it writes a problem
-// document instead.
-func (c *conn) writeResponse(w io.Writer, p []byte) (int, error) {
-	c.touch()
-	if !c.handling.Load() && bytes.HasPrefix(p, []byte("HTTP/1.1 ")) {
-		if problem := c.problem(p); problem != nil {
-			if _, err := w.Write(problem); err != nil {
-				return 0, err
-			}
-			return len(p), nil
-		}
-	}
-	return w.Write(p)
 }
 
 // sendfileBytes is how much of a file is sent at once.
@@ -177,11 +135,14 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
+// refusal is the response to a connection that was not admitted.
+const refusal = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: 1\r\n\r\n"
+
 // refuse closes a connection that was not admitted, after a 503 without TLS.
 func (c *conn) refuse() {
 	if c.listener.cfg.TLS == nil {
 		_ = c.SetWriteDeadline(time.Now().Add(time.Millisecond))
-		_, _ = c.Conn.Write(c.problemOf(http.StatusServiceUnavailable, detailOf(http.StatusServiceUnavailable)))
+		_, _ = io.WriteString(c.Conn, refusal)
 	}
 	_ = c.Conn.Close()
 }

@@ -16,7 +16,7 @@ const drainTime = 500 * time.Millisecond
 func (l *Listener) Drain(ctx context.Context) {
 	l.draining.Store(true)
 	await(ctx, func() bool { return len(l.connections(func(*conn) bool { return true })) == 0 })
-	_ = l.Listener.Close() // handshakes continue
+	_ = l.Listener.Close()
 	fresh := func() []*conn { return l.connections(func(c *conn) bool { return c.fresh.Load() }) }
 	await(ctx, func() bool { return l.ended.Load() && len(fresh()) == 0 })
 	for _, silent := range fresh() {

@@ -24,6 +24,9 @@ const (
 	prefaceTimeout = 10 * time.Second
 )
 
+// http2 is the ALPN name of HTTP/2.
+const http2 = "h2"
+
 // clientPreface is of RFC 9113.
 const clientPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 

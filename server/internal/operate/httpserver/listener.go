@@ -14,9 +14,6 @@
 //
 // Of an HTTP/2 connection, each concurrent request after the first counts as another connection. It is closed if its
 // client sends many more frames than its requests need.
-//
-// Error responses that net/http sends before it calls a handler are replaced with problem documents (RFC
-// 9457), except for HTTP/2.
 package httpserver
 
 import (
@@ -63,11 +60,10 @@ type Config struct {
 	// Streamed reports whether the body of a request is streamed instead of being held in memory. By default,
 	// no body is.
 	Streamed func(*http.Request) bool
-	// TLS enables TLS, and HTTP/2 if its NextProtos contains h2. If nil, connections that start with a TLS
-	// handshake are closed.
+	// TLS enables TLS, and HTTP/2 if its NextProtos contains h2.
 	TLS *tls.Config
-	// Logger receives a record when connections were closed or refused, at most once a minute, and one for
-	// each request that net/http rejects. If nil, nothing is logged.
+	// Logger receives a record when connections were closed or refused, at most once a minute. If nil, nothing is
+	// logged.
 	Logger *slog.Logger
 }
 
@@ -93,13 +89,12 @@ const (
 type Listener struct {
 	net.Listener
 
-	cfg        Config
-	bodyBytes  atomic.Int64
-	unread     unread
-	handshakes *handshakes   // nil without TLS
-	idle       time.Duration // set by Install; 0 is no limit
-	draining   atomic.Bool
-	ended      atomic.Bool // whether Accept returns no more connections
+	cfg       Config
+	bodyBytes atomic.Int64
+	unread    unread
+	idle      time.Duration // set by Install; 0 is no limit
+	draining  atomic.Bool
+	ended     atomic.Bool // whether Accept returns no more connections
 
 	mu       sync.Mutex
 	networks map[netip.Prefix]*network
@@ -136,9 +131,6 @@ func New(inner net.Listener, cfg Config) *Listener {
 	l.unread.waiting = make(map[*response]struct{})
 	l.unread.timer = time.AfterFunc(time.Hour, l.relieve)
 	l.unread.timer.Stop()
-	if cfg.TLS != nil {
-		l.handshakes = newHandshakes(l)
-	}
 	return l
 }
 
@@ -167,48 +159,34 @@ func (l *Listener) Install(server *http.Server) {
 			admitted.fresh.Store(false)
 			admitted.idle.Stop()
 		case state == http.StateIdle:
-			admitted.handling.Store(false)
 			admitted.touch()
 			admitted.startIdle()
 		}
 	}
 }
 
-// Accept returns the next connection that can be admitted.
+// Accept returns the next connection that can be admitted. The server performs its TLS handshake.
 func (l *Listener) Accept() (net.Conn, error) {
-	c, err := l.acceptNext()
-	if errors.Is(err, net.ErrClosed) {
-		l.ended.Store(true)
-	}
-	return c, err
-}
-
-func (l *Listener) acceptNext() (net.Conn, error) {
-	if l.handshakes != nil {
-		return l.handshakes.accept()
-	}
-	return l.accept()
-}
-
-func (l *Listener) accept() (*conn, error) {
 	for {
 		inner, err := l.Listener.Accept()
 		if err != nil {
+			l.ended.Store(errors.Is(err, net.ErrClosed))
 			return nil, err
 		}
 		c := newConn(l, inner)
-		if l.admit(c) {
+		switch {
+		case !l.admit(c):
+			c.refuse()
+		case l.cfg.TLS != nil:
+			return tls.Server(c, l.cfg.TLS), nil
+		default:
 			return c, nil
 		}
-		c.refuse()
 	}
 }
 
-// Close unblocks Accept and aborts TLS handshakes.
+// Close unblocks Accept.
 func (l *Listener) Close() error {
-	if l.handshakes != nil {
-		l.handshakes.close()
-	}
 	if err := l.Listener.Close(); !l.draining.Load() || !errors.Is(err, net.ErrClosed) {
 		return err
 	}

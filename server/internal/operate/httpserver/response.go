@@ -6,7 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
-	"time"
 )
 
 const (
@@ -150,7 +149,7 @@ func (w *response) send(p []byte) (n int, err error) {
 // beginWait is called before a write that may wait for the client. Until endWait, the connection may be closed to make
 // room, as if no request was being handled.
 func (w *response) beginWait() {
-	w.active.Store(time.Now().UnixNano())
+	w.active.Store(w.conn.touch())
 	if w.received {
 		w.conn.serving.Add(-1)
 	}
