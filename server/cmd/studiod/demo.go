@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"strings"
 	"text/template"
 	"time"
 
@@ -143,7 +142,7 @@ func seedDemo(ctx context.Context, service *studio.Service, user studio.User) er
 
 // demoProjects returns a dozen projects. The last three belong to a colleague.
 func demoProjects(user string, now time.Time) ([]studio.Project, error) {
-	colleague, plane := newID(), newID()
+	colleague := newID()
 	var projects []studio.Project
 	for i, seed := range []struct{ title, status, language, tag, color string }{
 		{"Welcome to the team", "published", "english", "onboarding", "#2D7FF9"},
@@ -166,7 +165,6 @@ func demoProjects(user string, now time.Time) ([]studio.Project, error) {
 		id := newID()
 		created := now.Add(-time.Hour - time.Duration(i)*31*time.Hour)
 		updated := created.Add(47 * time.Minute)
-		slug := strings.ToLower(strings.Join(strings.Fields(strings.ReplaceAll(seed.title, ",", "")), "-"))
 		published := studio.IsPublished(seed.status)
 		picture := ""
 		if published {
@@ -175,17 +173,9 @@ func demoProjects(user string, now time.Time) ([]studio.Project, error) {
 		document, err := json.Marshal(gen.Project{
 			UserID: &owner, ProjectID: &id, Title: &seed.title, ProjectType: new("PERSONALIZED"),
 			CreatedAt: &created, UpdatedAt: &updated, Status: &seed.status, Language: &seed.language,
-			Thumbnail: &picture,
-			Thumbnails: &gen.Thumbnails{
-				ThumbnailPNG: new(""), ThumbnailPlayPNG: new(""), ThumbnailGIF: new(""), ThumbnailPlayGIF: new(""),
-				CustomThumbnail: &picture,
-			},
+			Thumbnail: &picture, Thumbnails: &gen.Thumbnails{CustomThumbnail: &picture},
 			Tags:             &gen.Tags{Colors: &[]string{seed.color}, Names: &[]string{seed.tag}},
-			AvailableCredits: new(120 - 5*i), UtilisedCredits: new(5 * i),
-			Video: new(""), TrainingJobID: new("job-" + id[24:]),
-			SRT: new(""), SRTTargetLanguage: &seed.language, VoicePath: new("voices/" + seed.language + ".wav"),
-			SmartURL: new("https://video.example.com/" + slug), RecordingScript: new(seed.title + "."),
-			DataPlaneID: &plane,
+			AvailableCredits: new(120 - 5*i), UtilisedCredits: new(5 * i), RecordingScript: new(seed.title + "."),
 		})
 		if err != nil {
 			return nil, err
