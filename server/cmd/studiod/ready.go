@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
@@ -85,16 +87,10 @@ func unless(met bool) error {
 // failureInterval ago. There is one run at a time, whose result all callers share, and it ends after readyTimeout if it
 // respects its context.
 func newProbe(check func(ctx context.Context) error, interval time.Duration) func(ctx context.Context) error {
-	turn, last, until := make(chan struct{}, 1), error(nil), time.Time{} // the last two belong to whose turn it is
+	var runs singleflight.Group
+	last, until := error(nil), time.Time{}
 	return func(ctx context.Context) error {
-		ended := make(chan error, 1)
-		select {
-		case turn <- struct{}{}:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		go func() {
-			defer func() { <-turn }()
+		ended := runs.DoChan("", func() (any, error) {
 			if time.Now().After(until) {
 				run, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout) // other callers share the result
 				defer cancel()
@@ -103,11 +99,11 @@ func newProbe(check func(ctx context.Context) error, interval time.Duration) fun
 					until = time.Now().Add(failureInterval)
 				}
 			}
-			ended <- last
-		}()
+			return nil, last
+		})
 		select {
-		case err := <-ended:
-			return err
+		case result := <-ended:
+			return result.Err
 		case <-ctx.Done():
 			return ctx.Err()
 		}
