@@ -16,7 +16,6 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/acme"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/httpserver"
@@ -39,16 +38,16 @@ type adminConfig struct {
 }
 
 func adminFlag() cli.Flag {
-	return &cli.StringFlag{
+	return setting(&cli.StringFlag{
 		Name: "admin-addr", Usage: "address of /metrics, /debug/pprof, /healthz and /readyz, for operators only; off disables it",
-		Value: defaultAdminAddr, Sources: cli.EnvVars("STUDIO_ADMIN_ADDR"),
+		Value: defaultAdminAddr,
 		Validator: func(addr string) error {
 			if addr != noAdmin && checkAddr(addr) != nil {
 				return errors.New("must be HOST:PORT or off")
 			}
 			return nil
 		},
-	}
+	})
 }
 
 // adminConfigOf reads --admin-addr. The default address is optional, so that several daemons can run on one
@@ -94,11 +93,12 @@ func (d *daemon) openAdmin(ctx context.Context) error {
 	}
 	host, _, _ := net.SplitHostPort(d.cfg.Admin.Addr) // Listen has accepted it
 	limits := httpserver.Config{MaxConnections: maxAdminConnections, MaxResponseBytes: maxAdminResponse, Logger: d.cfg.Logger}
-	a := &admin{metrics: metrics.New(commandline.Version()), listener: httpserver.New(inner, limits), host: host, logger: d.cfg.Logger} //nolint:contextcheck // the listener lives until it is closed
+	a := &admin{metrics: d.metrics, listener: httpserver.New(inner, limits), host: host, logger: d.cfg.Logger} //nolint:contextcheck // the listener lives until it is closed
 	a.state.Store(&adminState{name: "starting"})
 	a.http = d.newServer(a.handler())
 	a.http.ReadTimeout, a.http.WriteTimeout = 0, adminWriteTimeout // a profile ends with the first; pprof extends the second
 	a.listener.Install(a.http)
+	d.onClose(a.http.Close)
 	go func() { _ = a.http.Serve(a.listener) }() // until the server is closed
 	d.admin = a
 	return nil
@@ -108,7 +108,7 @@ func (d *daemon) openAdmin(ctx context.Context) error {
 func (d *daemon) showAdmin(ctx context.Context) {
 	switch {
 	case d.admin != nil:
-		d.admin.metrics.Watch(d.store)
+		d.metrics.Watch(d.store)
 		d.admin.state.Store(&adminState{name: "ready", checks: d.readyChecks(), acme: d.acme})
 		d.cfg.Logger.InfoContext(ctx, "serving operators", "url", "http://"+d.admin.listener.Addr().String())
 	case d.noAdmin != nil:
@@ -167,11 +167,4 @@ func (a *admin) stopping() {
 	if a != nil {
 		a.state.Store(&adminState{name: "stopping"})
 	}
-}
-
-func (a *admin) close() error {
-	if a == nil {
-		return nil
-	}
-	return a.http.Close()
 }

@@ -87,7 +87,7 @@ func TestHealth_asksTheDaemon(t *testing.T) {
 		t.Error("the image has no health check")
 	}
 	d := &daemon{cfg: daemonConfig{Admin: adminConfig{Addr: "0.0.0.0:0"}, Logger: slog.New(slog.DiscardHandler)}}
-	check(t, d.openAdmin(t.Context()))
+	check(t, d.openMonitoring(t.Context()))
 	_, port, err := net.SplitHostPort(d.admin.listener.Addr().String())
 	check(t, err)
 	d.store, err = store.Open(t.Context(), studiotest.NewSQLite(t), store.Config{Daemon: true})
@@ -102,7 +102,7 @@ func TestHealth_asksTheDaemon(t *testing.T) {
 		{func() { d.showAdmin(t.Context()) }, ":" + port, exitOK, "ready"},
 		{func() { check(t, d.store.Close()); time.Sleep(databaseInterval) }, ":" + port, exitFailure, "not ready: database unavailable"},
 		{d.admin.stopping, ":" + port, exitFailure, "not ready: stopping"},
-		{func() { check(t, d.admin.close()) }, "127.0.0.1:" + port, exitFailure, "no daemon responds"},
+		{func() { check(t, d.admin.http.Close()) }, "127.0.0.1:" + port, exitFailure, "no daemon responds"},
 		{func() {}, "off", exitUsage, "off"},
 	} {
 		step.do()
@@ -116,8 +116,8 @@ func TestHealth_asksTheDaemon(t *testing.T) {
 func TestAdmin_rejectsOtherHosts(t *testing.T) {
 	t.Parallel()
 	d := &daemon{cfg: daemonConfig{Admin: adminConfig{Addr: "localhost:0"}, Logger: slog.New(slog.DiscardHandler)}}
-	check(t, d.openAdmin(t.Context()))
-	defer func() { check(t, d.admin.close()) }()
+	check(t, d.openMonitoring(t.Context()))
+	defer func() { check(t, d.admin.http.Close()) }()
 	d.admin.host = "studio.example"
 	for host, want := range map[string]int{
 		"127.0.0.1:9090": 200, "[::1]:9090": 200, "[::1]": 200, "localhost": 200, "LOCALHOST:9090": 200, "studiod-1:9090": 200, "studio.example:9090": 200,

@@ -17,12 +17,11 @@ import (
 )
 
 func backupFlag() cli.Flag {
-	return &cli.StringFlag{
-		Name: "backup",
+	return setting(&cli.StringFlag{
+		Name: "backup", DefaultText: "no backups",
 		Usage: "back up every hour to file:DIRECTORY or s3://BUCKET/PREFIX?region=…, where nothing else may be; with ?every=15m or " +
 			"&every=15m at its end, as often; of PostgreSQL, only the files; see studiod restore",
-		DefaultText: "no backups", Sources: cli.EnvVars("STUDIO_BACKUP"),
-	}
+	})
 }
 
 // openBackups opens the place of backups, if there is one. The media and the server for operators must be open.
@@ -41,15 +40,14 @@ func (d *daemon) openBackups(ctx context.Context) (err error) {
 	if err != nil {
 		return commandline.Usage(fmt.Errorf("--backup: %w", err))
 	}
+	d.onClose(d.backups.Close)
 	if d.keys == nil {
 		d.cfg.Logger.WarnContext(ctx, "backups are not encrypted; set a key file")
 	}
 	if d.store.Shared() {
 		d.cfg.Logger.InfoContext(ctx, "backups have the files only; back up the database with the tools of PostgreSQL")
 	}
-	if d.admin != nil {
-		d.admin.metrics.WatchBackups(d.backups.Status)
-	}
+	d.metrics.WatchBackups(d.backups.Status)
 	return nil
 }
 

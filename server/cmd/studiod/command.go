@@ -108,10 +108,9 @@ func explain(err error, record string) error {
 }
 
 func databaseFlag() cli.Flag {
-	return &cli.StringFlag{
+	return setting(&cli.StringFlag{
 		Name: "db", Usage: "database, as sqlite:PATH or postgres://USER@HOST/DATABASE; set a password with PGPASSWORD, because other users of the machine can see arguments", DefaultText: "sqlite:studio.db in the user's data directory",
-		Sources: cli.EnvVars("STUDIO_DB"),
-	}
+	})
 }
 
 // databaseOf returns the DSN from --db. Without --db, it is the SQLite file called name in the data

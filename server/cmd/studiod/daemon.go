@@ -4,12 +4,12 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"io"
 	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
@@ -25,6 +25,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/backup"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/httpserver"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/mail"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/metrics"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/systemd"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/upkeep"
 	"github.com/avatarstudio/avatarstudio/server/internal/render"
@@ -79,6 +80,8 @@ type daemonConfig struct {
 // daemon is a running studiod: an open database, a listener, and background work.
 type daemon struct {
 	cfg      daemonConfig
+	closers  []func() error // of the open parts
+	metrics  *metrics.Metrics
 	admin    *admin         // nil if disabled
 	noAdmin  error          // why the optional server for operators did not start
 	traces   *otlp.Exporter // nil if disabled
@@ -90,7 +93,6 @@ type daemon struct {
 	sender   *sender.Sender
 	media    *media.Store
 	backups  *backup.Backup   // nil if there are none
-	renderer io.Closer        // nil if the renderer needs no Close
 	console  *console.Console // nil if the console is disabled
 	http     *http.Server
 	pool     *render.Pool
@@ -103,7 +105,7 @@ type daemon struct {
 	plain         *http.Server
 
 	tokens      *auth.Tokens
-	revocations *auth.Revocations
+	revocations *auth.Revocations // nil if the daemon only renders
 	userRates   *ratelimit.Limiter
 }
 
@@ -116,89 +118,60 @@ type certificateSource interface {
 
 // openDaemon opens the listener and the database, so that problems with either are reported before the
 // daemon serves.
-func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
-	d = &daemon{cfg: cfg}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, d.close())
-			d = nil
-		}
-	}()
-	if err := d.openMonitoring(ctx); err != nil {
-		return d, err
-	}
-	if err := d.openMailer(); err != nil {
-		return d, err
-	}
-	if err := d.listen(ctx); err != nil {
-		return d, err
-	}
-	d.userRates = ratelimit.New(cfg.UserRate)
-	d.revocations = &auth.Revocations{Logger: cfg.Logger}
-	if err := d.openParts(ctx, store.Config{Daemon: true, OnRevoke: d.revocations.Revoke}); err != nil {
-		return d, err
-	}
-	if d.acme != nil {
-		if err := d.acme.Open(ctx, d.store); err != nil {
-			return d, err
+func openDaemon(ctx context.Context, cfg daemonConfig) (*daemon, error) {
+	d := &daemon{cfg: cfg, userRates: ratelimit.New(cfg.UserRate), revocations: &auth.Revocations{Logger: cfg.Logger}}
+	return d, d.open(ctx, d.openMonitoring, d.openMailer, d.listen, d.openStorage, d.openAccess, d.openStudio, d.openBackups, d.openPool, d.openAPI)
+}
+
+// open opens parts of the daemon in their order. If one fails, it closes those before.
+func (d *daemon) open(ctx context.Context, parts ...func(context.Context) error) error {
+	for _, open := range parts {
+		if err := open(ctx); err != nil {
+			return errors.Join(err, d.close())
 		}
 	}
-	if err := d.openTokens(ctx); err != nil {
-		return d, err
+	return nil
+}
+
+// onClose adds a function to those that close calls, the last one first.
+func (d *daemon) onClose(closer func() error) { d.closers = append(d.closers, closer) }
+
+// close closes the open parts.
+func (d *daemon) close() (err error) {
+	for _, closer := range slices.Backward(d.closers) {
+		err = errors.Join(err, closer())
 	}
-	d.revocations.Read = d.store.Revocations
-	if err := d.revocations.Load(ctx, time.Now()); err != nil {
-		return d, err
-	}
-	d.tokens.Revocations = d.revocations
-	rules, err := d.studioConfig(ctx)
-	if err != nil {
-		return d, err
-	}
-	d.studio = studio.New(rules)
-	d.tokens.APIKeys = &auth.APIKeys{Check: d.studio.CheckAPIKey, Now: time.Now}
-	if d.admin != nil {
-		d.admin.metrics.WatchStreams(d.studio.StreamCounts)
-		if d.certificate != nil {
-			d.admin.metrics.WatchCertificate(d.certificate.Expires)
-		}
-	}
-	if err := d.openBackups(ctx); err != nil {
-		return d, err
-	}
-	if err := d.openPool(ctx); err != nil {
-		return d, err
-	}
+	return err
+}
+
+// openAPI creates the handler of all requests, and what it shows. All other parts must be open.
+func (d *daemon) openAPI(ctx context.Context) error {
 	d.openDeliverer()
 	d.openConsole(ctx)
 	bodies := ratelimit.NewBodies(uploadOperation)
-	api := server.Config{
-		Authenticator: d.tokens, MapError: rest.MapError,
-		Logger: cfg.Logger, ValidateResponses: cfg.ValidateResponses, Wrap: d.wrap,
+	handler, err := server.New(rest.New(d.studio), server.Config{
+		Authenticator: d.tokens, MapError: rest.MapError, OnResponse: d.recordResponse,
+		Logger: d.cfg.Logger, ValidateResponses: d.cfg.ValidateResponses, Wrap: d.wrap,
 		Admit:      func(next http.Handler) http.Handler { return d.userRates.Admit(bodies.Admit(next)) },
 		Middleware: []gen.StrictMiddlewareFunc{d.tokens.EndStreams, bodies.Middleware},
 		Validation: validate.Config{
 			AnonymousBodyBytes: rest.AnonymousBodyBytes,
 			OperationBodyBytes: map[string]int64{uploadOperation: render.MaxInput},
 		},
-	}
-	if d.admin != nil || d.traces != nil {
-		api.OnResponse = d.recordResponse
-	}
-	handler, err := server.New(rest.New(d.studio), api)
+	})
 	if err != nil {
-		return d, err
+		return err
 	}
 	if d.traces != nil {
 		handler = &tracing.Handler{Next: handler, Tracer: d.traces.Tracer()}
 	}
-	handler = cfg.TrustedProxies.Handler(withDocs(handler))
+	handler = d.cfg.TrustedProxies.Handler(withDocs(handler))
 	if d.certificate != nil {
 		handler = withStrictTransport(handler)
 	}
 	d.http = d.newServer(handler)
 	d.listener.Install(d.http)
-	return d, nil
+	return nil
 }
 
 // wrap adds the handlers of files, shared videos, the console and the root to next.
@@ -211,11 +184,16 @@ func (d *daemon) wrap(next http.Handler) http.Handler {
 	return route(next, d.media, media.Path)
 }
 
-// openParts opens the parts that "serve" and "work" have in common.
-func (d *daemon) openParts(ctx context.Context, cfg store.Config) (err error) {
+// openStorage opens the sender, the database and the files.
+func (d *daemon) openStorage(ctx context.Context) (err error) {
 	d.sender, err = sender.New(sender.Config{AllowHTTP: d.cfg.AllowHTTP, AllowNetworks: d.cfg.AllowNetworks})
 	if err != nil {
 		return commandline.Usage(err)
+	}
+	d.onClose(func() error { d.sender.Close(); return nil })
+	cfg := store.Config{Traces: d.traces.Provider(), Logger: d.cfg.Logger}
+	if d.revocations != nil {
+		cfg.Daemon, cfg.OnRevoke = true, d.revocations.Revoke
 	}
 	var newFile string
 	d.keys, newFile, err = d.cfg.Keys.open(d.cfg.Database)
@@ -228,18 +206,33 @@ func (d *daemon) openParts(ctx context.Context, cfg store.Config) (err error) {
 	if newFile != "" {
 		d.keys = keyring.New()
 	}
-	cfg.Keys, cfg.Traces, cfg.Logger = d.keys, d.traces.Provider(), d.cfg.Logger
+	cfg.Keys = d.keys
 	if d.host, err = os.Hostname(); err != nil {
 		return err
 	}
 	if d.store, err = openStore(ctx, d.cfg.Database, cfg); err != nil {
 		return err
 	}
+	d.onClose(d.store.Close)
 	keepPrivate(ctx, d.cfg.Database, d.cfg.Logger)
 	if err := d.openSecrets(ctx, newFile); err != nil {
 		return err
 	}
 	return d.openMedia(ctx)
+}
+
+// openAccess reads the certificate, the keys of access tokens and the revocations.
+func (d *daemon) openAccess(ctx context.Context) error {
+	if d.acme != nil {
+		if err := d.acme.Open(ctx, d.store); err != nil {
+			return err
+		}
+	}
+	if err := d.openTokens(ctx); err != nil {
+		return err
+	}
+	d.revocations.Read, d.tokens.Revocations = d.store.Revocations, d.revocations
+	return d.revocations.Load(ctx, time.Now())
 }
 
 // openPool opens the renderer and the pool that runs it. The daemon's service must exist.
@@ -248,14 +241,10 @@ func (d *daemon) openPool(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cfg := render.Config{
+	d.pool = render.New(render.Config{
 		Store: d.store, Studio: d.studio, Renderer: renderer, Timeout: d.cfg.Render.Timeout, Workers: d.cfg.Render.Workers,
-		Tracer: d.traces.Tracer(), Logger: d.cfg.Logger,
-	}
-	if d.admin != nil {
-		cfg.OnRendering = d.admin.metrics.Rendered
-	}
-	d.pool = render.New(cfg)
+		OnRendering: d.metrics.Rendered, Tracer: d.traces.Tracer(), Logger: d.cfg.Logger,
+	})
 	return nil
 }
 
@@ -263,13 +252,10 @@ func (d *daemon) openPool(ctx context.Context) error {
 func (d *daemon) openDeliverer() {
 	cfg := deliver.Config{
 		Store: d.store, Studio: d.studio, Sender: d.sender, Workers: d.cfg.Workers, Rate: d.cfg.Rate,
-		OnRenderDue: d.pool.Wake, Tracer: d.traces.Tracer(), Logger: d.cfg.Logger,
+		OnRenderDue: d.pool.Wake, OnAttempt: d.metrics.Attempted, Tracer: d.traces.Tracer(), Logger: d.cfg.Logger,
 	}
 	if d.mailer != nil {
 		cfg.Alert = d.mailAlert
-	}
-	if d.admin != nil {
-		cfg.OnAttempt = d.admin.metrics.Attempted
 	}
 	d.deliver = deliver.New(cfg)
 }

@@ -25,14 +25,11 @@ const acmeVariable = "STUDIO_ACME_DIRECTORY"
 
 func domainFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{
-			Name: "domain", Usage: "serve https for this domain with a certificate from Let's Encrypt, whose terms of service you agree to; --addr is then :443 by default",
-			DefaultText: "plain HTTP", Sources: cli.EnvVars("STUDIO_DOMAIN"),
-		},
-		&cli.StringFlag{
+		setting(&cli.StringFlag{Name: "domain", DefaultText: "plain HTTP", Usage: "serve https for this domain with a certificate from Let's Encrypt, whose terms of service you agree to; --addr is then :443 by default"}),
+		setting(&cli.StringFlag{
 			Name: "http-addr", Usage: "address that redirects to https and proves the control of --domain; the certificate authority uses port 80",
-			Value: ":80", Sources: cli.EnvVars("STUDIO_HTTP_ADDR"), Validator: checkAddr,
-		},
+			Value: ":80", Validator: checkAddr,
+		}),
 	}
 }
 
@@ -80,6 +77,7 @@ func (d *daemon) listenForDomain(ctx context.Context) (err error) {
 	mux.Handle("/", redirectTo(target))
 	d.plainListener, d.plain = inner, d.newServer(mux)
 	inner.Install(d.plain)
+	d.onClose(d.plain.Close)
 	return nil
 }
 

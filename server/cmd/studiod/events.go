@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -20,7 +19,7 @@ func eventCommand() *cli.Command {
 		Name: "event", Usage: "list, show and replay webhook events",
 		Commands: []*cli.Command{
 			described(leaf("list", "list events, newest first", "", slices.Concat(rangeFlags(), []cli.Flag{
-				&cli.StringFlag{Name: "state", Usage: "only events in this `STATE`: pending, delivered, exhausted, or none if no webhook is registered", Validator: checkState},
+				&cli.StringFlag{Name: "state", Usage: "only events in this `STATE`: pending, delivered, exhausted, or none if no webhook is registered", Validator: oneOf(studio.EventStates()...)},
 			}, pageFlags("events")), onStore(listEvents)),
 				`JSON fields: id, subject_id, sequence, user_id, webhook_url (without its query), state, reason, tries,
 created_at, ended_at. Fields without a value are omitted.
@@ -56,13 +55,6 @@ func rangeFlags() []cli.Flag {
 		&cli.StringFlag{Name: "since", Usage: "only events created since `TIME`, such as 2006-01-02T15:04:05Z, or 2h for two hours ago"},
 		&cli.StringFlag{Name: "until", Usage: "only events created before `TIME`"},
 	}
-}
-
-func checkState(text string) error {
-	if !slices.Contains(studio.EventStates(), studio.EventState(text)) {
-		return errors.New("must be pending, delivered, exhausted or none")
-	}
-	return nil
 }
 
 // rangeOf reads the flags that rangeFlags defines.

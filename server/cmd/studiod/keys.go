@@ -33,10 +33,10 @@ Example: studiod keyfile rotate`), resetKeyCommand()},
 }
 
 func keyFileFlag() cli.Flag {
-	return &cli.StringFlag{
+	return setting(&cli.StringFlag{
 		Name: "key-file", Usage: "file of the keys that encrypt secrets in the database, which the first start creates; alternatively, set " + keysVariable + " to its content",
-		DefaultText: "next to a SQLite database", Sources: cli.EnvVars("STUDIO_KEY_FILE"),
-	}
+		DefaultText: "next to a SQLite database",
+	})
 }
 
 // keySource is the location of the keys of a database.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -72,6 +73,7 @@ func (d *daemon) listen(ctx context.Context) (err error) {
 	}
 	if d.certificate != nil {
 		limits.TLS = d.certificate.Config()
+		d.metrics.WatchCertificate(d.certificate.Expires)
 	}
 	limits.Streamed = isUpload
 	d.listener, err = d.listenOn(ctx, "addr", d.cfg.Addr, limits)
@@ -86,7 +88,14 @@ func (d *daemon) listenOn(ctx context.Context, flag, addr string, limits httpser
 	}
 	limits.Logger = d.cfg.Logger
 	limits.Trusted = d.cfg.TrustedProxies.Contains
-	return httpserver.New(inner, limits), nil //nolint:contextcheck // the listener lives until it is closed
+	listener := httpserver.New(inner, limits) //nolint:contextcheck // it lives until it is closed
+	d.onClose(func() error {
+		if err := listener.Close(); !errors.Is(err, net.ErrClosed) { // by the server that serves it
+			return err
+		}
+		return nil
+	})
+	return listener, nil
 }
 
 // url returns a URL at which the daemon can be reached from this machine.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -18,16 +17,10 @@ const (
 )
 
 func logFormatFlag() cli.Flag {
-	return &cli.StringFlag{
+	return setting(&cli.StringFlag{
 		Name: "log-format", Usage: "format of log lines: text, json, or auto, which is text on a terminal and json otherwise",
-		Value: logAuto, Sources: cli.EnvVars("STUDIO_LOG_FORMAT"),
-		Validator: func(format string) error {
-			if format != logAuto && format != logText && format != logJSON {
-				return errors.New("must be auto, text or json")
-			}
-			return nil
-		},
-	}
+		Value: logAuto, Validator: oneOf(logAuto, logText, logJSON),
+	})
 }
 
 func newLogger(w io.Writer, format string) *slog.Logger {

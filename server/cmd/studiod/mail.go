@@ -21,10 +21,10 @@ import (
 const smtpPasswordVariable = "STUDIO_SMTP_PASSWORD" //nolint:gosec // a name
 
 func smtpFlag() cli.Flag {
-	return &cli.StringFlag{
+	return setting(&cli.StringFlag{
 		Name: "smtp", Usage: "also send links and alerts by mail, over smtp://USER@HOST:587?from=ADDRESS or smtps://…, with the password in " + smtpPasswordVariable,
-		Sources: cli.EnvVars("STUDIO_SMTP"), DefaultText: "no mails",
-	}
+		DefaultText: "no mails",
+	})
 }
 
 // mailOf reads the flag that smtpFlag defines. It follows domainOf, which may set the public URL.
@@ -51,15 +51,12 @@ func mailOf(command *cli.Command, cfg *daemonConfig) error {
 	return nil
 }
 
-func (d *daemon) openMailer() (err error) {
+func (d *daemon) openMailer(context.Context) (err error) {
 	if d.cfg.Mail.URL == "" {
 		return nil
 	}
 	cfg := d.cfg.Mail
-	cfg.Logger = d.cfg.Logger
-	if d.admin != nil {
-		cfg.OnMail = d.admin.metrics.Mailed
-	}
+	cfg.OnMail, cfg.Logger = d.metrics.Mailed, d.cfg.Logger
 	d.mailer, err = mail.New(cfg)
 	if errors.Is(err, mail.ErrPassword) {
 		return usagef("--smtp: %w; the password is in %s", err, smtpPasswordVariable)

@@ -29,14 +29,13 @@ const (
 func mediaFlags() []cli.Flag {
 	return []cli.Flag{
 		mediaFlag("a directory next to the database"),
-		&cli.StringFlag{
+		setting(&cli.StringFlag{
 			Name: "public-url", Usage: "URL of this service for clients; URLs of files and links begin with it", DefaultText: "http:// and --addr",
-			Sources: cli.EnvVars("STUDIO_PUBLIC_URL"),
 			Validator: func(text string) error {
 				_, err := publicURL(text)
 				return err
 			},
-		},
+		}),
 	}
 }
 
@@ -58,10 +57,7 @@ func publicURL(text string) (string, error) {
 }
 
 func mediaFlag(defaultText string) cli.Flag {
-	return &cli.StringFlag{
-		Name: "media", Usage: "storage of files: file:DIRECTORY or s3://BUCKET/PREFIX?region=…", DefaultText: defaultText,
-		Sources: cli.EnvVars("STUDIO_MEDIA"),
-	}
+	return setting(&cli.StringFlag{Name: "media", Usage: "storage of files: file:DIRECTORY or s3://BUCKET/PREFIX?region=…", DefaultText: defaultText})
 }
 
 // defaultMedia returns a directory beside a SQLite database, and otherwise one in the data directory.
@@ -113,6 +109,7 @@ func (d *daemon) openMedia(ctx context.Context) (err error) {
 	if d.media, err = media.Open(ctx, cfg); err != nil {
 		return commandline.Usage(err)
 	}
+	d.onClose(d.media.Close)
 	return nil
 }
 

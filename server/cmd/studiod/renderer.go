@@ -52,21 +52,21 @@ type renderConfig struct {
 
 func renderFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{
+		setting(&cli.StringFlag{
 			Name: "renderer", Usage: "renderer: auto, exec:PROGRAM [ARGS], or simulate[:TIME], which waits for " + bound(simulatedTime) + " or a TIME of up to " + bound(maxSimulatedTime) + "; auto is studio-render in the directory of studiod if ffmpeg is installed, and otherwise simulate",
-			Value: rendererAuto, Sources: cli.EnvVars("STUDIO_RENDERER"),
+			Value: rendererAuto,
 			Validator: func(text string) error {
 				_, err := rendererOf(text)
 				return err
 			},
-		},
-		ranged(&cli.IntFlag{
+		}),
+		ranged(setting(&cli.IntFlag{
 			Name: "render-workers", Usage: "maximum number of concurrent renderings; 0 is for serve only, if studiod work renders",
-			DefaultText: "half of the CPUs, or 256 for simulate", Sources: cli.EnvVars("STUDIO_RENDER_WORKERS"),
-		}, 0, maxRenderWorkers),
-		&cli.StringSliceFlag{
+			DefaultText: "half of the CPUs, or 256 for simulate",
+		}), 0, maxRenderWorkers),
+		setting(&cli.StringSliceFlag{
 			Name: "render-paths", Usage: "file, directory or device that the renderer may use in its sandbox, in addition to /usr, PATH and the paths in --renderer; can be repeated",
-			Sources: cli.EnvVars("STUDIO_RENDER_PATHS"), DefaultText: "none",
+			DefaultText: "none",
 			Validator: func(paths []string) error {
 				for _, path := range paths {
 					if _, err := os.Stat(path); err != nil || !filepath.IsAbs(path) {
@@ -75,11 +75,10 @@ func renderFlags() []cli.Flag {
 				}
 				return nil
 			},
-		},
-		ranged(&cli.DurationFlag{
+		}),
+		ranged(setting(&cli.DurationFlag{
 			Name: "render-timeout", Usage: "maximum time of a rendering; after that, it is retried", Value: render.DefaultTimeout,
-			Sources: cli.EnvVars("STUDIO_RENDER_TIMEOUT"),
-		}, time.Second, 24*time.Hour),
+		}), time.Second, 24*time.Hour),
 	}
 }
 
@@ -166,7 +165,8 @@ func (d *daemon) openRenderer(ctx context.Context) (studio.Renderer, error) {
 	case err != nil:
 		return nil, commandline.Usage(fmt.Errorf("--renderer: %w", err))
 	}
-	d.renderer, d.studio.Voices = program, program.Voices // a daemon without workers lists voices, too
+	d.onClose(program.Close)
+	d.studio.Voices = program.Voices // a daemon without workers lists voices, too
 	if !working {
 		return nil, nil
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"net"
 	"sync"
 	"time"
 
@@ -92,37 +91,4 @@ func (d *daemon) drain(ctx context.Context) {
 			draining.Go(func() { l.Drain(ctx) })
 		}
 	}
-}
-
-// close releases everything that openDaemon opened.
-func (d *daemon) close() error {
-	errs := []error{d.admin.close()}
-	if d.plain != nil {
-		errs = append(errs, d.plain.Close())
-	}
-	for _, l := range []*httpserver.Listener{d.listener, d.plainListener} {
-		if l == nil {
-			continue
-		}
-		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
-			errs = append(errs, err)
-		}
-	}
-	if d.sender != nil {
-		d.sender.Close()
-	}
-	if d.renderer != nil {
-		errs = append(errs, d.renderer.Close())
-	}
-	if d.backups != nil {
-		errs = append(errs, d.backups.Close())
-	}
-	if d.media != nil {
-		errs = append(errs, d.media.Close())
-	}
-	if d.store != nil {
-		errs = append(errs, d.store.Close())
-	}
-	d.traces.Close()
-	return errors.Join(errs...)
 }

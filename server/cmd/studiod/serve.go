@@ -47,24 +47,16 @@ func groupFlags(command *cli.Command) *cli.Command {
 
 func serveCommand() *cli.Command {
 	return groupFlags(leaf("serve", "serve the API and deliver webhooks", "", slices.Concat([]cli.Flag{
-		&cli.StringFlag{
-			Name: "addr", Usage: "address to listen on", Value: "127.0.0.1:8080", Sources: cli.EnvVars("STUDIO_ADDR"), Validator: checkAddr,
-		},
-		&cli.BoolFlag{
-			Name: "console", Usage: "serve the console at /console", Value: true, Sources: cli.EnvVars("STUDIO_CONSOLE"),
-		},
-		&cli.BoolFlag{
-			Name: "demo", Usage: "serve demo.db with a user, a workspace and projects, and allow webhooks to this machine",
-			Sources: cli.EnvVars("STUDIO_DEMO"),
-		},
+		setting(&cli.StringFlag{Name: "addr", Usage: "address to listen on", Value: "127.0.0.1:8080", Validator: checkAddr}),
+		setting(&cli.BoolFlag{Name: "console", Usage: "serve the console at /console", Value: true}),
+		setting(&cli.BoolFlag{Name: "demo", Usage: "serve demo.db with a user, a workspace and projects, and allow webhooks to this machine"}),
 		limitFlag("delivery-workers", "maximum number of concurrent delivery attempts of this daemon", deliver.DefaultWorkers, 1024),
 		limitFlag("receiver-rate", "maximum delivery attempts to one receiver (scheme, host and port) per second, and 4 concurrent ones for each 50", deliver.DefaultRate, 100_000),
 		limitFlag("user-rate", "maximum changes of a user per second, and as many creations of avatars, videos and lip-syncs, twice as many reads, and a tenth as many uploads", ratelimit.DefaultRate, 1_000_000),
 		limitFlag("user-media", "maximum total size of the files that a user uploads within seven days, in MB", 100_000, 1_000_000_000),
-		ranged(&cli.IntFlag{
+		ranged(setting(&cli.IntFlag{
 			Name: "user-video-seconds", Usage: "maximum total length of the videos that a user can make, in seconds; 0 is no limit",
-			Sources: cli.EnvVars("STUDIO_USER_VIDEO_SECONDS"),
-		}, 0, 1_000_000_000),
+		}), 0, 1_000_000_000),
 		smtpFlag(),
 		backupFlag(),
 	}, domainFlags(), listenerFlags(), rendererFlags(), mediaFlags()), serve))
@@ -73,20 +65,14 @@ func serveCommand() *cli.Command {
 // rendererFlags returns the flags that "serve" and "work" have in common.
 func rendererFlags() []cli.Flag {
 	return append([]cli.Flag{
-		&cli.StringFlag{
+		setting(&cli.StringFlag{
 			Name: "consent", Usage: "auto: give consent unless the title contains [no-consent]; manual: wait for submit_consent",
-			Value: consentAuto, Sources: cli.EnvVars("STUDIO_CONSENT"),
-			Validator: func(mode string) error {
-				if mode != consentAuto && mode != consentManual {
-					return errors.New("must be auto or manual")
-				}
-				return nil
-			},
-		},
-		&cli.StringSliceFlag{
+			Value: consentAuto, Validator: oneOf(consentAuto, consentManual),
+		}),
+		setting(&cli.StringSliceFlag{
 			Name: "webhook-allow", Usage: "also send webhooks to this private network and fetch inputs from it; http allows plain http; can be repeated",
-			Sources: cli.EnvVars("STUDIO_WEBHOOK_ALLOW"), DefaultText: "public addresses and https only",
-		},
+			DefaultText: "public addresses and https only",
+		}),
 		adminFlag(),
 		logFormatFlag(),
 	}, renderFlags()...)
@@ -127,26 +113,37 @@ func networksOf(texts []string) (networks []netip.Prefix, err error) {
 
 func listenerFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{
-			Name: "tls-cert", Usage: "PEM file of the certificate and its intermediate certificates; read again when it changes",
-			DefaultText: "plain HTTP", Sources: cli.EnvVars("STUDIO_TLS_CERT"),
-		},
-		&cli.StringFlag{
-			Name: "tls-key", Usage: "PEM file of the private key of the certificate", Sources: cli.EnvVars("STUDIO_TLS_KEY"),
-		},
-		&cli.StringSliceFlag{
+		setting(&cli.StringFlag{
+			Name: "tls-cert", Usage: "PEM file of the certificate and its intermediate certificates; read again when it changes", DefaultText: "plain HTTP",
+		}),
+		setting(&cli.StringFlag{Name: "tls-key", Usage: "PEM file of the private key of the certificate"}),
+		setting(&cli.StringSliceFlag{
 			Name: "trusted-proxies", Usage: "trust X-Forwarded-For from proxies in this network, and do not limit their connections by address; can be repeated",
-			Sources: cli.EnvVars("STUDIO_TRUSTED_PROXIES"), DefaultText: "none",
-		},
+			DefaultText: "none",
+		}),
 		limitFlag("max-connections", "maximum number of open connections, at most half of them from one IPv4 address or IPv6 /64 network; another one closes the connection that has been idle longest", httpserver.DefaultMaxConnections, 1_000_000),
 	}
 }
 
-// limitFlag returns a flag for a number from 1 to maximum.
+// setting lets an environment variable set a flag: STUDIO_TLS_CERT for --tls-cert.
+func setting[T, C any, V cli.ValueCreator[T, C]](flag *cli.FlagBase[T, C, V]) *cli.FlagBase[T, C, V] {
+	flag.Sources = cli.EnvVars("STUDIO_" + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_")))
+	return flag
+}
+
+// limitFlag returns a setting for a number from 1 to maximum.
 func limitFlag(name, usage string, value, maximum int) *cli.IntFlag {
-	return ranged(&cli.IntFlag{
-		Name: name, Usage: usage, Value: value, Sources: cli.EnvVars("STUDIO_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))),
-	}, 1, maximum)
+	return ranged(setting(&cli.IntFlag{Name: name, Usage: usage, Value: value}), 1, maximum)
+}
+
+// oneOf returns the Validator of a flag with some values.
+func oneOf[T ~string](values ...T) func(string) error {
+	return func(text string) error {
+		if !slices.Contains(values, T(text)) {
+			return fmt.Errorf("must be one of %s", strings.ReplaceAll(strings.Trim(fmt.Sprint(values), "[]"), " ", ", "))
+		}
+		return nil
+	}
 }
 
 // ranged gives a flag a range, which its usage tells.

@@ -5,7 +5,9 @@ import (
 	"context"
 	"crypto/rand"
 	"strings"
+	"time"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/api/auth"
 	"github.com/avatarstudio/avatarstudio/server/internal/api/ratelimit"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/simulate"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -24,24 +26,23 @@ func (d *daemon) renderingConfig() studio.Config {
 	return cfg
 }
 
-// studioConfig returns the configuration of the service of a daemon that serves.
-func (d *daemon) studioConfig(ctx context.Context) (cfg studio.Config, err error) {
-	cfg = d.renderingConfig()
+// openStudio creates the service of a daemon that serves.
+func (d *daemon) openStudio(ctx context.Context) (err error) {
+	cfg := d.renderingConfig()
 	if cfg.Key, err = d.store.Key(ctx, serviceKeyName, newKey); err != nil {
-		return cfg, err
+		return err
 	}
 	if cfg.DataPlaneID, err = d.store.InstallationID(ctx); err != nil {
-		return cfg, err
+		return err
 	}
 	cfg.PublicURL = strings.TrimSuffix(d.cfg.PublicURL, "/")
 	cfg.MaxInProgress, cfg.MaxMediaBytes, cfg.MaxVideoSeconds = maxInProgress(d.cfg.UserRate), d.cfg.MaxMediaBytes, d.cfg.MaxVideoSeconds
-	cfg.OnStreamEnd = d.recordStreamEnd
-	if d.traces != nil {
-		cfg.TraceParent = tracing.Parent
-	}
-	cfg.IssueAccessToken = d.tokens.Issue
-	cfg.Webhooks = d.sender
-	return cfg, nil
+	cfg.OnStreamEnd, cfg.TraceParent = d.recordStreamEnd, tracing.Parent
+	cfg.IssueAccessToken, cfg.Webhooks = d.tokens.Issue, d.sender
+	d.studio = studio.New(cfg)
+	d.tokens.APIKeys = &auth.APIKeys{Check: d.studio.CheckAPIKey, Now: time.Now}
+	d.metrics.WatchStreams(d.studio.StreamCounts)
+	return nil
 }
 
 // maxInProgress returns how many creations of a user may wait or be rendered: those of ten seconds at the rate of the

@@ -8,6 +8,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
 	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/metrics"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/telemetry/tracing"
 	"github.com/avatarstudio/avatarstudio/server/internal/telemetry/tracing/otlp"
@@ -27,30 +28,26 @@ func collectorURL() string {
 
 // openMonitoring starts the trace exporter and the server for operators, if they are configured.
 func (d *daemon) openMonitoring(ctx context.Context) (err error) {
+	d.metrics = metrics.New(commandline.Version())
 	if d.cfg.Collector != "" {
 		d.traces, err = otlp.New(ctx, otlp.Config{URL: d.cfg.Collector, Version: commandline.Version(), Logger: d.cfg.Logger})
 		if err != nil {
 			return usagef("%w", err)
 		}
+		d.onClose(func() error { d.traces.Close(); return nil })
 	}
 	return d.openAdmin(ctx)
 }
 
 // recordResponse records the outcome of a request in metrics and traces.
 func (d *daemon) recordResponse(ctx context.Context, response server.Response) {
-	if d.admin != nil {
-		d.admin.metrics.RecordResponse(response)
-	}
-	if d.traces != nil {
-		tracing.RecordResponse(ctx, response.OperationID, response.Status, server.RequestID(ctx))
-	}
+	d.metrics.RecordResponse(response)
+	tracing.RecordResponse(ctx, response.OperationID, response.Status, server.RequestID(ctx))
 }
 
 // recordStreamEnd records why a stream of events ended, which the client may not have been told.
 func (d *daemon) recordStreamEnd(ctx context.Context, reason error) {
-	if d.admin != nil {
-		d.admin.metrics.StreamEnded(reason)
-	}
+	d.metrics.StreamEnded(reason)
 	if errors.Is(reason, stream.ErrStalled) || errors.Is(reason, studio.ErrUnauthorized) {
 		d.cfg.Logger.InfoContext(ctx, "stream cut", "request_id", server.RequestID(ctx), "err", reason)
 	}

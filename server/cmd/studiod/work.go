@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
@@ -50,21 +48,12 @@ func work(ctx context.Context, command *cli.Command) error {
 }
 
 // openWorker opens a daemon that has no listener and only renders.
-func openWorker(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
-	d = &daemon{cfg: cfg}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, d.close())
-		}
-	}()
-	if err := d.openMonitoring(ctx); err != nil {
-		return d, err
-	}
-	if err := d.openParts(ctx, store.Config{}); err != nil {
-		return d, err
-	}
-	d.studio = studio.New(d.renderingConfig())
-	return d, d.openPool(ctx)
+func openWorker(ctx context.Context, cfg daemonConfig) (*daemon, error) {
+	d := &daemon{cfg: cfg}
+	return d, d.open(ctx, d.openMonitoring, d.openStorage, func(ctx context.Context) error {
+		d.studio = studio.New(d.renderingConfig())
+		return d.openPool(ctx)
+	})
 }
 
 // runWorker renders until ctx is done. Running renderings may then finish within the stop timeout. All
