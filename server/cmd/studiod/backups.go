@@ -57,7 +57,7 @@ func (d *daemon) backupStatus() *console.Backup {
 		return nil
 	}
 	status := d.backups.Status()
-	return &console.Backup{Every: status.Every, Last: status.Last, Size: status.Size, Failed: string(status.Failed)}
+	return &console.Backup{Every: status.Every, Last: status.Last, Size: status.Size, Failed: status.Failed}
 }
 
 // isPlace reports whether an argument of "restore" is a place and not a file.

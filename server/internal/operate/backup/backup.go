@@ -151,42 +151,57 @@ func splitPlace(place string) (bucket string, every time.Duration, err error) {
 // Close closes the place.
 func (b *Backup) Close() error { return b.place.Close() }
 
-// backUp makes a backup if one is due, and returns when the next one is. Another daemon may have made the last one.
+// backUp makes a backup if one is due, and returns when the next one is. Another daemon may have made the last one. An
+// error names the step that failed.
 func (b *Backup) backUp(ctx context.Context) (next time.Time, err error) {
+	step := "place"
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: %w", step, err)
+		}
+	}()
 	points, err := b.open(ctx)
 	if err != nil {
-		return next, step(StepPlace, err)
+		return next, err
 	}
 	now := b.cfg.Now().UTC().Truncate(time.Second)
 	last, err := b.latest(ctx, points, now)
 	if err != nil {
-		return next, step(StepPlace, err)
+		return next, err
 	}
 	b.succeeded(last)
 	if next = last.time.Add(b.every); now.Before(next) {
 		return next, nil
 	}
+	step = "snapshot"
 	if err := os.RemoveAll(b.cfg.Scratch); err != nil { // left by a process that was killed
-		return next, step(StepSnapshot, err)
+		return next, err
 	}
-	defer func() { err = errors.Join(err, step(StepSnapshot, os.RemoveAll(b.cfg.Scratch))) }()
+	defer func() { err = errors.Join(err, os.RemoveAll(b.cfg.Scratch)) }()
 	packed, key := "", pointKey(now, mediaExtension+b.sealer.extension())
 	if !b.cfg.Store.Shared() {
 		key = pointKey(now, databaseExtension+b.sealer.extension())
 		if packed, err = b.snapshot(ctx, key); err != nil {
 			return next, err
 		}
+		step = "check"
+		if err := b.check(ctx, packed, key); err != nil {
+			return next, err
+		}
 	}
+	step = "media"
 	live, err := b.copyMedia(ctx)
 	if err != nil {
-		return next, step(StepMedia, err)
+		return next, err
 	}
+	step = "upload"
 	made, err := b.upload(ctx, packed, key)
 	if err != nil {
-		return next, step(StepUpload, err)
+		return next, err
 	}
 	b.succeeded(made)
-	return now.Add(b.every), step(StepSweep, b.sweep(ctx, append(points, made), live))
+	step = "sweep"
+	return now.Add(b.every), b.sweep(ctx, append(points, made), live)
 }
 
 // latest returns the latest point that is not from the future and that this installation has encrypted. It logs the
@@ -285,24 +300,19 @@ func list(ctx context.Context, place *media.Store) (points []point, err error) {
 	return points, err
 }
 
-// snapshot writes a snapshot of the database, packed for a key, and checks that it can be restored. It returns its
-// path.
+// snapshot writes a snapshot of the database, packed for a key, and returns its path.
 func (b *Backup) snapshot(ctx context.Context, key string) (packed string, err error) {
-	path := func(name string) string { return filepath.Join(b.cfg.Scratch, name) }
 	if err := os.MkdirAll(b.cfg.Scratch, 0o700); err != nil {
-		return "", step(StepSnapshot, err)
+		return "", err
 	}
-	snapshot, packed := path("snapshot.db"), path("packed")
-	if err = b.cfg.Store.Backup(ctx, snapshot); err == nil {
-		err = b.sealer.pack(snapshot, packed, key)
+	snapshot, packed := filepath.Join(b.cfg.Scratch, "snapshot.db"), filepath.Join(b.cfg.Scratch, "packed")
+	if err := b.cfg.Store.Backup(ctx, snapshot); err != nil {
+		return "", err
 	}
-	if err := errors.Join(err, ignoreMissing(os.Remove(snapshot))); err != nil {
-		return "", step(StepSnapshot, err)
-	}
-	return packed, step(StepCheck, b.check(ctx, packed, key))
+	return packed, errors.Join(b.sealer.pack(snapshot, packed, key), os.Remove(snapshot))
 }
 
-// check restores a packed snapshot.
+// check checks that a packed snapshot can be restored.
 func (b *Backup) check(ctx context.Context, packed, key string) error {
 	file, err := os.Open(packed)
 	if err != nil {
@@ -338,11 +348,4 @@ func (b *Backup) upload(ctx context.Context, packed, key string) (made point, er
 	}
 	made, _ = parsePoint(key, info.Size())
 	return made, nil
-}
-
-func ignoreMissing(err error) error {
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	return err
 }

@@ -83,10 +83,10 @@ func (m *machine) backUpAfter(d time.Duration) time.Time {
 }
 
 // wantFailure fails the test unless a backup fails at a step and leaves no temporary files. It returns the error.
-func (m *machine) wantFailure(step Step) error {
+func (m *machine) wantFailure(step string) error {
 	m.t.Helper()
 	_, err := m.backUp(m.t.Context())
-	if failed, ok := errors.AsType[*stepError](err); !ok || failed.step != step {
+	if !strings.HasPrefix(fmt.Sprint(err), step+": ") {
 		m.t.Errorf("error %v, want a failure of %s", err, step)
 	}
 	if _, err := os.Stat(m.cfg.Scratch); !errors.Is(err, fs.ErrNotExist) {
@@ -295,7 +295,7 @@ func TestBackup_brokenOneDoesNotCount(t *testing.T) {
 	m := newMachine(t, inFolder(bucket), dsn, keyring.New())
 	m.write("results/1/out.mp4", "content")
 	m.backUpAfter(0)
-	for want, fault := range map[Step]interface{ Store(bool) }{StepUpload: &bucket.Cut, StepPlace: &bucket.Down} {
+	for want, fault := range map[string]interface{ Store(bool) }{"upload": &bucket.Cut, "place": &bucket.Down} {
 		before := m.Status()
 		fault.Store(true)
 		m.clock.Add(time.Hour)
@@ -311,7 +311,7 @@ func TestBackup_brokenOneDoesNotCount(t *testing.T) {
 	_, err := studiotest.OpenSQL(t, dsn).ExecContext(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (999999, 1)")
 	check(t, err)
 	m.clock.Add(time.Hour)
-	if err := m.wantFailure(StepCheck); !errors.Is(err, store.ErrNewer) || len(m.keys(folder)) != 2 {
+	if err := m.wantFailure("check"); !errors.Is(err, store.ErrNewer) || len(m.keys(folder)) != 2 {
 		t.Errorf("the check fails with %v", err)
 	}
 }

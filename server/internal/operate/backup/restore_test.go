@@ -165,7 +165,7 @@ func TestBackup_refusesAPlaceOfALostKey(t *testing.T) {
 	m.sealer.keys = keyring.New()
 	m.cfg.Keys = m.sealer.keys
 	m.clock.Add(time.Hour)
-	if err := m.wantFailure(StepPlace); !errors.Is(err, keyring.ErrNoKey) {
+	if err := m.wantFailure("place"); !errors.Is(err, keyring.ErrNoKey) {
 		t.Errorf("with another key: %v", err)
 	}
 }

@@ -2,8 +2,6 @@ package backup
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -21,8 +19,8 @@ type Status struct {
 	Last time.Time
 	// Size is the size of its database in bytes, compressed.
 	Size int64
-	// Failed is the step that failed since then, or "".
-	Failed Step
+	// Failed is whether a backup has failed since then.
+	Failed bool
 }
 
 // Age returns the time since the latest complete backup. If there is none, it is the time since the process began to
@@ -32,24 +30,6 @@ func (s Status) Age(now time.Time) time.Duration {
 		return now.Sub(s.Began)
 	}
 	return now.Sub(s.Last)
-}
-
-// Step is a part of a backup. It classifies failures.
-type Step string
-
-// The steps of a backup, in their order.
-const (
-	StepPlace    Step = "place"    // reading the place
-	StepSnapshot Step = "snapshot" // writing the snapshot of the database
-	StepCheck    Step = "check"    // restoring it for a check
-	StepMedia    Step = "media"    // copying files
-	StepUpload   Step = "upload"   // uploading the snapshot
-	StepSweep    Step = "sweep"    // removing old backups
-)
-
-// Steps returns all steps.
-func Steps() []Step {
-	return []Step{StepPlace, StepSnapshot, StepCheck, StepMedia, StepUpload, StepSweep}
 }
 
 // Status returns the state of backups.
@@ -65,39 +45,21 @@ func (b *Backup) Run(ctx context.Context) {
 			return
 		}
 		status := b.Status()
-		failed, isStep := errors.AsType[*stepError](err)
 		switch {
-		case isStep:
-			if status.Failed == "" {
-				b.cfg.Logger.WarnContext(ctx, "backups fail", "step", failed.step, "err", failed.err, "last", status.Last)
+		case err != nil:
+			if !status.Failed {
+				b.cfg.Logger.WarnContext(ctx, "backups fail", "err", err, "last", status.Last)
 			}
-			status.Failed = failed.step
+			status.Failed = true
 			retry = min(max(2*retry, minimumRetry), b.every)
 			next = b.cfg.Now().Add(retry)
-		case status.Failed != "":
+		case status.Failed:
 			b.cfg.Logger.InfoContext(ctx, "backups succeed again", "last", status.Last)
 			fallthrough
 		default:
-			status.Failed, retry = "", 0
+			status.Failed, retry = false, 0
 		}
 		b.status.Store(&status)
 		studio.Pause(ctx, next.Sub(b.cfg.Now()))
 	}
-}
-
-// stepError is the failure of a step.
-type stepError struct {
-	step Step
-	err  error
-}
-
-func (e *stepError) Error() string { return fmt.Sprintf("%s: %v", e.step, e.err) }
-
-func (e *stepError) Unwrap() error { return e.err }
-
-func step(step Step, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &stepError{step, err}
 }

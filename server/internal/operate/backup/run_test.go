@@ -39,19 +39,19 @@ func TestRun_reportsAChangeOnceAndRetries(t *testing.T) {
 				t.Fatalf("temporary files: %v, log: %s", err, m.log)
 			}
 		}
-		if status := m.Status(); status.Failed != StepPlace || !status.Last.IsZero() || status.Age(time.Now()) < 24*time.Hour {
+		if status := m.Status(); !status.Failed || !status.Last.IsZero() || status.Age(time.Now()) < 24*time.Hour {
 			t.Errorf("after a day: %+v", status)
 		}
 		check(t, os.Remove(dir))
 		time.Sleep(time.Hour + time.Second) // the longest time until an attempt
 		synctest.Wait()
-		if status := m.Status(); status.Failed != "" || status.Size == 0 || status.Age(time.Now()) > time.Hour+time.Second || lines("succeed again") != 1 {
+		if status := m.Status(); status.Failed || status.Size == 0 || status.Age(time.Now()) > time.Hour+time.Second || lines("succeed again") != 1 {
 			t.Errorf("when it is back: %+v", status)
 		}
 		fail()
 		time.Sleep(time.Hour + time.Second)
 		synctest.Wait()
-		if status := m.Status(); status.Failed != StepPlace || status.Last.IsZero() || lines("backups fail") != 2 {
+		if status := m.Status(); !status.Failed || status.Last.IsZero() || lines("backups fail") != 2 {
 			t.Errorf("when it fails again: %+v", status)
 		}
 		stop()

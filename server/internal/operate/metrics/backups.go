@@ -13,8 +13,6 @@ func (m *Metrics) WatchBackups(status func() backup.Status) {
 		now.gaugef(s.Age(time.Now()).Seconds(), "studiod_backup_age_seconds")
 		now.gaugef(s.Every.Seconds(), "studiod_backup_interval_seconds")
 		now.gaugef(float64(s.Size), "studiod_backup_size_bytes")
-		for _, step := range backup.Steps() {
-			now.gaugef(oneIf(s.Failed == step), `studiod_backup_failing{step=%q}`, step)
-		}
+		now.gaugef(oneIf(s.Failed), "studiod_backup_failing")
 	})
 }

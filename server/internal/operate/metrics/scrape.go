@@ -18,7 +18,7 @@ const scrapes = 4
 
 // texts explain the metrics, one in each line.
 const texts = `studiod_backup_age_seconds Time since the latest complete backup, or since the start if there is none.
-studiod_backup_failing 1 if backups fail at this step.
+studiod_backup_failing 1 if the last backup has failed, and 0 otherwise.
 studiod_backup_interval_seconds Interval between backups.
 studiod_backup_size_bytes Size of the database in the latest complete backup, compressed.
 studiod_breakers_open Receivers with an open circuit breaker, for all processes with the database.

@@ -37,8 +37,8 @@ type Backup struct {
 	Last time.Time
 	// Size is the size of its database in bytes.
 	Size int64
-	// Failed is the step that failed since then, or "".
-	Failed string
+	// Failed is whether a backup has failed since then.
+	Failed bool
 }
 
 // requireOperator shows a page to operators and responds with 404 to all other users. A change of the role takes

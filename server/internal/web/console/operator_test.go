@@ -25,7 +25,7 @@ func TestOperator_seesUsersAndWaitingWork(t *testing.T) {
 		s := newSite(t, db, func(cfg *console.Config) {
 			cfg.Daemon = console.Daemon{Version: "v1.2.3", Started: time.Date(2026, 1, 12, 9, 30, 0, 0, time.UTC), Workers: 256, RenderWorkers: 3}
 			cfg.Backup = func() *console.Backup {
-				return &console.Backup{Every: time.Hour, Last: time.Date(2026, 1, 12, 8, 0, 0, 0, time.UTC), Size: 2_500_000, Failed: "upload"}
+				return &console.Backup{Every: time.Hour, Last: time.Date(2026, 1, 12, 8, 0, 0, 0, time.UTC), Size: 2_500_000, Failed: true}
 			}
 		})
 		s.create(t, studio.Lipsync, "Nobody else's")
@@ -40,7 +40,7 @@ func TestOperator_seesUsersAndWaitingWork(t *testing.T) {
 		v.get("/console/users?email=nobody@example.com").want(t, http.StatusOK, "No user found.")
 		service := v.get("/console/service")
 		service.want(t, http.StatusOK, "<td>1</td><td>", "https://paused.example<", "(1 in total)", "v1.2.3", "12 Jan 2026, 09:30:00 UTC", "up to 256 notifications", "up to 3 at once",
-			"12 Jan 2026, 08:00:00 UTC", "2.5 MB, compressed", "<dd>1h</dd>", "fail at this step: upload")
+			"12 Jan 2026, 08:00:00 UTC", "2.5 MB, compressed", "<dd>1h</dd>", "The backups fail.")
 		if warned := strings.Contains(service.text, "No daemon delivers"); warned != db.Shared() {
 			t.Errorf("the page warns about missing daemons: %v", warned)
 		}
