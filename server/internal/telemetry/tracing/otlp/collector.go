@@ -11,17 +11,12 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"time"
 
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 )
 
-const (
-	// firstWait is the time after which a batch is sent again that the collector is too busy for. It doubles each time.
-	firstWait = 250 * time.Millisecond
-	// maxAnswer bounds the answers of a collector that are read, in bytes.
-	maxAnswer = 64 << 10
-)
+// maxAnswer bounds the answers of a collector that are read, in bytes.
+const maxAnswer = 64 << 10
 
 // A collector sends spans to an OpenTelemetry collector, until ctx ends. It logs the first failure and the first
 // success after it, but returns no errors: the SDK would write each one to stderr.
@@ -82,44 +77,25 @@ func (c *collector) Shutdown(context.Context) error {
 	return nil
 }
 
-// send sends spans, again if the collector is too busy, until ctx ends.
+// send sends spans once: a collector that is too busy for them loses them.
 func (c *collector) send(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	body, err := json.Marshal(newRequest(spans))
 	if err != nil {
 		return err
 	}
-	for wait := firstWait; ; wait *= 2 {
-		busy, err := c.post(ctx, body)
-		if !busy {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(wait):
-		}
-	}
-}
-
-// post sends a request once. busy means that the same request may succeed later.
-func (c *collector) post(ctx context.Context, body []byte) (busy bool, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
 	if err != nil {
-		return false, err
+		return err
 	}
 	request.Header = c.headers.Clone()
 	response, err := c.client.Do(request)
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer response.Body.Close()
 	_, _ = io.CopyN(io.Discard, response.Body, maxAnswer) // so that the connection can be used again
-	switch response.StatusCode {
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return true, fmt.Errorf("the collector answers %s", response.Status)
-	}
 	if response.StatusCode/100 != 2 {
-		return false, fmt.Errorf("the collector answers %s", response.Status)
+		return fmt.Errorf("the collector answers %s", response.Status)
 	}
-	return false, nil
+	return nil
 }
