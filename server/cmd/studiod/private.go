@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"log/slog"
 	"os"
 	"runtime"
@@ -17,23 +15,14 @@ func keepPrivate(ctx context.Context, database string, logger *slog.Logger) {
 		return
 	}
 	const others = 0o007
-	var exposed bool
-	var errs []error
 	for _, file := range []string{path, path + "-wal", path + "-shm"} {
 		info, err := os.Stat(file)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			errs = append(errs, err)
-		case info.Mode()&others != 0:
-			exposed = true
-			errs = append(errs, os.Chmod(file, info.Mode().Perm()&^others))
+		if err != nil || info.Mode()&others == 0 { // it was opened, or does not exist
+			continue
 		}
-	}
-	if exposed {
-		logger.WarnContext(ctx, "other users of this machine had access to the database", "path", path)
-	}
-	if err := errors.Join(errs...); err != nil {
-		logger.WarnContext(ctx, "cannot remove the permissions of other users from the database", "path", path, "err", err)
+		logger.WarnContext(ctx, "other users of this machine had access to the database", "path", file)
+		if err := os.Chmod(file, info.Mode().Perm()&^others); err != nil {
+			logger.WarnContext(ctx, "cannot remove the permissions of other users from the database", "err", err)
+		}
 	}
 }
