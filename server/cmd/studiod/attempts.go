@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -45,11 +44,9 @@ func showEvent(ctx context.Context, command *cli.Command, db *store.Store) error
 	}
 	excerpt := command.Bool("excerpt")
 	attempts := attemptColumns(excerpt)
-	shown := event{EventRecord: found, shown: found.Body, attempts: make([]json.RawMessage, len(all[id]))}
-	for i, a := range all[id] {
-		if shown.attempts[i], err = attempts.object(a); err != nil {
-			return err
-		}
+	shown := event{EventRecord: found, shown: found.Body, attempts: []map[string]any{}}
+	for _, a := range all[id] {
+		shown.attempts = append(shown.attempts, attempts.object(a))
 	}
 	if err := eventColumns().list(command, []event{shown}, ""); err != nil || command.Bool("json") {
 		return err

@@ -16,7 +16,7 @@ func TestCheck_reportsInconsistentRows(t *testing.T) {
 	}
 	try(studiotest.OpenSQL(t, dsn).ExecContext(t.Context(), "DELETE FROM deliveries"))(t)
 	code, stdout, stderr := studiod(t, "", "check", db, "--json")
-	if code != exitFailure || !strings.Contains(stdout, `"subject_id":"`+subjectID+`","rule":"does not wait for the delivery`) {
+	if code != exitFailure || !strings.Contains(stdout, `pending event","subject_id":"`+subjectID+`"}`) {
 		t.Errorf("a subject with a pending event that is never due: exit code %d, %s%s", code, stdout, stderr)
 	}
 }

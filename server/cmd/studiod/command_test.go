@@ -71,19 +71,19 @@ func TestCommands_workWhileDaemonRuns(t *testing.T) {
 		{"secret show bob@example.com", "", `whsec_\S+`},
 		{"secret rotate bob@example.com", "", `whsec_\S+\nwhsec_\S+`},
 		{"user role Bob@example.com operator", "", ""},
-		{"user list --workspace FILMS --json", "", `{"id":"BOB","created_at":"\S+","role":"operator","in_progress":0,"email":"bob@example.com"}`},
+		{"user list --workspace FILMS --json", "", `{"created_at":"\S+","email":"bob@example.com","id":"BOB","in_progress":0,"role":"operator"}`},
 		{"user role bob@example.com user", "", ""},
 		{"user list --limit=1 --workspace FILMS", "", `ID .*EMAIL\nBOB .* user .* bob@example.com`},
 		{"user list --workspace SONGS", "", "no users"},
 		{"user list --limit=1", "", `(?s).*olga@example.com.*there are more: --after [0-9a-f-]{36}`},
-		{"workspace list --limit=1 --json", "", `{"id":"\S+","created_at":"\S+","members":1,"name":"Team"}there are more: --after \S+`},
+		{"workspace list --limit=1 --json", "", `{"created_at":"\S+","id":"\S+","members":1,"name":"Team"}there are more: --after \S+`},
 		{"delivery pause", "", `deliveries are paused since \S+`},
-		{"delivery status --json", "", `{"paused_since":"\S+","due":0,"oldest_due_seconds":0}`},
+		{"delivery status --json", "", `{"due":0,"oldest_due_seconds":0,"paused_since":"\S+"}`},
 		{"delivery resume", "", "deliveries are resumed"},
 		{"delivery resume", "", "deliveries were not paused"},
 		{"delivery status", "", `(?s).*\n-  .*`},
 		{"user password bob@example.com", "a third password", ""},
-		{"audit --limit=1 --json", "", `(?s){"id":"\S+","at":"\S+","by":"command line","action":"user password","target":"bob@example.com"}.*`},
+		{"audit --limit=1 --json", "", `(?s){"action":"user password","at":"\S+","by":"command line","id":"\S+","target":"bob@example.com"}.*`},
 	} {
 		code, stdout, stderr := studiod(t, step.stdin, append(strings.Fields(names.Replace(step.command)), "--db="+dsn)...)
 		if code != exitOK || !regexp.MustCompile("^"+names.Replace(step.prints)+"$").MatchString(stdout+stderr) {

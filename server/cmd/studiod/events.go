@@ -80,7 +80,7 @@ type event struct {
 	studio.EventRecord
 
 	shown    json.RawMessage // the body
-	attempts []json.RawMessage
+	attempts []map[string]any
 }
 
 func eventColumns() columns[event] {

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"reflect"
-	"strconv"
 	"strings"
 	"time"
 
@@ -43,11 +40,7 @@ func (c columns[T]) list(command *cli.Command, items []T, none string) error {
 	}
 	table := commandline.NewTable(command.Root().Writer, asJSON, header...)
 	for _, item := range items {
-		object, err := c.object(item)
-		if err == nil {
-			err = table.Add(object, c.row(item)...)
-		}
-		if err != nil {
+		if err := table.Add(c.object(item), c.row(item)...); err != nil {
 			return err
 		}
 	}
@@ -71,26 +64,16 @@ func (c columns[T]) page(
 	return printNote(command, fmt.Sprintf("there are more: --after %v", c[0].value(items[limit-1])))
 }
 
-// object returns the JSON of an item.
-func (c columns[T]) object(item T) (json.RawMessage, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	separator := "{"
+// object returns the members of an item in JSON.
+func (c columns[T]) object(item T) map[string]any {
+	members := make(map[string]any)
 	for _, column := range c {
 		name, optional := strings.CutSuffix(column.member, "?")
-		value := column.value(item)
-		if name == "" || optional && isZero(value) {
-			continue
+		if value := column.value(item); name != "" && (!optional || !isZero(value)) {
+			members[name] = value
 		}
-		out.WriteString(separator + strconv.Quote(name) + ":")
-		if err := encoder.Encode(value); err != nil {
-			return nil, err
-		}
-		separator = ","
 	}
-	out.WriteByte('}')
-	return out.Bytes(), nil
+	return members
 }
 
 func (c columns[T]) row(item T) (cells []string) {
