@@ -3,7 +3,6 @@ package httpserver
 import (
 	"context"
 	"io"
-	"math"
 	"net"
 	"net/netip"
 	"sync/atomic"
@@ -96,26 +95,6 @@ func addressOf(address net.Addr) netip.Addr {
 		return tcp.AddrPort().Addr().Unmap().WithZone("")
 	}
 	return netip.Addr{}
-}
-
-// sendfileBytes is how much of a file is sent at once.
-const sendfileBytes = 256 << 10
-
-// ReadFrom implements [io.ReaderFrom], so that the kernel can use sendfile. It sends in parts, to see progress.
-func (c *conn) ReadFrom(r io.Reader) (n int64, err error) {
-	all, ok := r.(*io.LimitedReader)
-	if !ok {
-		all = &io.LimitedReader{R: r, N: math.MaxInt64}
-	}
-	for part := new(io.LimitedReader); err == nil && part.N == 0 && all.N > n; {
-		part = &io.LimitedReader{R: all.R, N: min(all.N-n, sendfileBytes)} // a single level, as sendfile requires
-		c.touch()
-		var sent int64
-		sent, err = io.Copy(c.Conn, part)
-		n += sent
-	}
-	c.touch()
-	return n, err
 }
 
 // CloseWrite allows the client to read the response before the connection is closed.

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
-	"syscall"
 )
 
 const (
@@ -72,16 +71,10 @@ func (w *response) Write(p []byte) (int, error) {
 	return w.send(p)
 }
 
-// ReadFrom implements [io.ReaderFrom]. It buffers little, so that large files take no memory. Without TLS, the kernel
-// sends them.
+// ReadFrom implements [io.ReaderFrom]. It buffers little, so that large files take no memory.
 func (w *response) ReadFrom(r io.Reader) (n int64, err error) {
 	if err := w.sendBuffer(); err != nil {
 		return 0, err
-	}
-	if to, ok := w.ResponseWriter.(io.ReaderFrom); ok && isFile(r) && w.conn.listener.cfg.TLS == nil {
-		w.beginWait()
-		defer w.endWait()
-		return to.ReadFrom(r)
 	}
 	buffer := copyBuffers.Get().(*[copyBytes]byte) //nolint:forcetypeassert // the pool has no other type
 	defer copyBuffers.Put(buffer)
@@ -97,14 +90,6 @@ var (
 type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
-
-func isFile(r io.Reader) bool {
-	if limited, ok := r.(*io.LimitedReader); ok {
-		r = limited.R
-	}
-	_, ok := r.(syscall.Conn)
-	return ok
-}
 
 // FlushError supports [http.ResponseController].
 func (w *response) FlushError() error {
