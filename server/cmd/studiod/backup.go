@@ -80,7 +80,7 @@ func restore(ctx context.Context, command *cli.Command) error {
 		return err
 	}
 	source, from := keySourceOf(command), command.Args().First()
-	keys, err := source.restoring(dsn)
+	keys, _, err := source.open(dsn, true)
 	if err != nil {
 		return err
 	}

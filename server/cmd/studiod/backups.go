@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -94,20 +93,6 @@ func restorePlace(ctx context.Context, command *cli.Command, dsn, from string, k
 		err = errors.Join(err, fmt.Errorf("%d files are damaged and not restored: %s", n, strings.Join(restored.Damaged, " ")))
 	}
 	return err
-}
-
-// restoring returns the keys for a database that does not exist yet, or nil if there is no key file.
-func (s keySource) restoring(dsn string) (*keyring.Keyring, error) {
-	path, beside := sqlitePath(dsn)
-	if !beside || s.File != "" || s.Content != "" {
-		keys, _, err := s.open(dsn)
-		return keys, err
-	}
-	keys, err := keyring.Load(keyFileBeside(path))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil //nolint:nilnil // backups without keys are not encrypted
-	}
-	return keys, err
 }
 
 // keyFileBeside returns the path of the default key file of a SQLite database.

@@ -196,7 +196,7 @@ func (d *daemon) openStorage(ctx context.Context) (err error) {
 		cfg.Daemon, cfg.OnRevoke = true, d.revocations.Revoke
 	}
 	var newFile string
-	d.keys, newFile, err = d.cfg.Keys.open(d.cfg.Database)
+	d.keys, newFile, err = d.cfg.Keys.open(d.cfg.Database, false)
 	if cfg.Daemon && errors.Is(err, fs.ErrNotExist) { // openSecrets fails if the database has another key
 		newFile, err = d.cfg.Keys.File, nil
 	}

@@ -50,8 +50,8 @@ func keySourceOf(command *cli.Command) keySource {
 }
 
 // open returns the keys of a database, or nil if there are none. If no file exists yet, it also returns the
-// path at which to create one.
-func (s keySource) open(dsn string) (keys *keyring.Keyring, file string, err error) {
+// path at which to create one. A database that is to be restored does not exist although its key file may.
+func (s keySource) open(dsn string, restored bool) (keys *keyring.Keyring, file string, err error) {
 	path, beside := sqlitePath(dsn)
 	switch {
 	case s.File != "":
@@ -65,7 +65,7 @@ func (s keySource) open(dsn string) (keys *keyring.Keyring, file string, err err
 			return nil, file, nil
 		}
 		// The key file is created after the tables, so the database was deleted or emptied.
-		if info, statErr := os.Stat(path); errors.Is(statErr, fs.ErrNotExist) || statErr == nil && info.Size() == 0 {
+		if info, statErr := os.Stat(path); !restored && (errors.Is(statErr, fs.ErrNotExist) || statErr == nil && info.Size() == 0) {
 			return nil, "", fmt.Errorf("database %s is missing or empty, although its key file %s exists; "+
 				"delete an empty file and restore a backup, or move the key file to start without data", path, file)
 		}

@@ -61,7 +61,7 @@ func withStore(ctx context.Context, command *cli.Command, cfg store.Config, do f
 		return err
 	}
 	source := keySourceOf(command)
-	if cfg.Keys, _, err = source.open(dsn); err != nil {
+	if cfg.Keys, _, err = source.open(dsn, false); err != nil {
 		return err
 	}
 	cfg.Logger = newLogger(command.Root().ErrWriter, logAuto)
