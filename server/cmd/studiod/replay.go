@@ -18,39 +18,18 @@ func replayEvents(ctx context.Context, command *cli.Command, db *store.Store) er
 	if err != nil {
 		return err
 	}
-	for _, id := range selected.EventIDs {
-		if err := checkReplayable(ctx, db, id, selected.States); err != nil {
-			return err
-		}
-	}
 	n, err := studio.New(studio.Config{Store: db}).ReplayEvents(ctx, selected)
 	switch {
 	case err != nil:
 		return err
+	case n == 0 && len(selected.EventIDs) > 0:
+		return errors.New("there is no such event, or it is pending, has no webhook, or was delivered, or its subject was deleted; --delivered replays one that was delivered")
 	case command.Bool("json"):
 		return commandline.PrintJSON(command.Root().Writer, map[string]any{"events": n, "dry_run": selected.DryRun})
 	case selected.DryRun:
 		return printLines(command, fmt.Sprintf("%d events would be sent again", n))
 	}
 	return printLines(command, fmt.Sprintf("%d events are sent again", n))
-}
-
-// checkReplayable returns an error that says why an event cannot be replayed.
-func checkReplayable(ctx context.Context, db *store.Store, id string, states []studio.EventState) error {
-	e, err := eventByID(ctx, db, id)
-	switch {
-	case err != nil:
-		return err
-	case e.Deleted:
-		return fmt.Errorf("the %s of the event was deleted", e.Kind)
-	case e.State == studio.EventPending:
-		return errors.New("the event is pending; it is sent anyway")
-	case e.State == studio.EventUnsent:
-		return errors.New("the event has no webhook")
-	case e.State == studio.EventDelivered && len(states) == 0:
-		return errors.New("the event is delivered; --delivered replays it")
-	}
-	return nil
 }
 
 // selectedEvents returns the events of a replay. It requires a selection, because an empty filter selects all events.

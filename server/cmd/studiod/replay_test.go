@@ -23,12 +23,12 @@ func TestEventReplay_selectsEventsByFlags(t *testing.T) {
 		says string
 	}{
 		{"--dry-run --until=2026-01-13T00:00:00Z --json", exitOK, `{"dry_run":true,"events":2}`},
-		{eventID(1), exitFailure, "the event is delivered; --delivered replays it"},
+		{eventID(1), exitFailure, "--delivered replays one"},
 		{"--until=2026-01-13T00:00:00Z", exitOK, "2 events are sent again"},
 		{"--subject " + subjectID, exitOK, "0 events are sent again"},
 		{"--subject " + subjectID + " --delivered --dry-run", exitOK, "1 events would be sent again"},
 		{"--json " + eventID(4), exitOK, `{"dry_run":false,"events":1}`},
-		{eventID(4), exitFailure, "the event is pending; it is sent anyway"},
+		{eventID(4), exitFailure, "it is pending"},
 		{eventID(1) + " --delivered", exitOK, "1 events are sent again"},
 		{"--all --json", exitOK, `{"dry_run":false,"events":0}`},
 	} {
@@ -39,7 +39,7 @@ func TestEventReplay_selectsEventsByFlags(t *testing.T) {
 		}
 	}
 	try(s.DeleteSubject(t.Context(), userID, "", studio.Avatar, otherID, time.Now(), time.Now()))(t)
-	fails(t, exitFailure, "studiod: the avatar of the event was deleted", "event", "replay", db, eventID(4))
+	fails(t, exitFailure, "its subject was deleted", "event", "replay", db, eventID(4))
 }
 
 func lines(text string) []string {
