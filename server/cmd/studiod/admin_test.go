@@ -48,7 +48,7 @@ func TestDaemon_servesMetricsAndProfiles(t *testing.T) {
 	for series, want := range map[string]string{
 		`studiod_http_requests_total{operation="createAvatar",status="200"}`: "1",
 		`studiod_http_requests_total{operation="login",status="400"}`:        "1",
-		`studiod_logins_total{outcome="refused"}`:                            "1",
+		`studiod_http_requests_total{operation="login",status="401"}`:        "1",
 		`studiod_delivery_attempts_total{failure="",outcome="delivered"}`:    "3",
 		`studiod_renderings_total{kind="avatar",outcome="succeeded"}`:        "1",
 		`studiod_queue_due{work="rendering"}`:                                "0",

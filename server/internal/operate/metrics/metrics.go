@@ -25,9 +25,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-// loginOperation is the operation whose responses are counted as logins.
-const loginOperation = "login"
-
 // Metrics are the metrics of a process. They are safe for concurrent use.
 type Metrics struct {
 	set      *metrics.Set
@@ -49,7 +46,6 @@ type response struct {
 type responseMetrics struct {
 	requests  *metrics.Counter
 	durations *metrics.PrometheusHistogram
-	login     *metrics.Counter // nil for other operations
 }
 
 // attempt has the labels of a counted delivery attempt.
@@ -72,9 +68,6 @@ func New(version string) *Metrics {
 // begin creates the rare series with value 0, because Prometheus does not see an increase when a series first
 // appears.
 func (m *Metrics) begin() {
-	for _, outcome := range loginOutcomes {
-		m.counterf(`studiod_logins_total{outcome=%q}`, outcome)
-	}
 	for _, known := range streamEnds {
 		m.counterf(`studiod_event_streams_ended_total{reason=%q}`, known.reason)
 	}
@@ -115,9 +108,6 @@ func (m *Metrics) RecordResponse(a server.Response) {
 	counted := m.responses.get(response{a.OperationID, a.Status}, m.ofResponse)
 	counted.requests.Inc()
 	counted.durations.Update(a.Duration.Seconds())
-	if counted.login != nil {
-		counted.login.Inc()
-	}
 	if a.Status >= http.StatusInternalServerError { // the violations are not of the request
 		return
 	}
@@ -133,32 +123,7 @@ func (m *Metrics) ofResponse(a response) (counted responseMetrics) {
 	counted.requests = m.counterf(`studiod_http_requests_total{operation=%q,status="%d"}`, operation, a.status)
 	counted.durations = m.histogramf([]float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
 		`studiod_http_request_duration_seconds{operation=%q}`, operation)
-	if a.operation == loginOperation {
-		counted.login = m.counterf(`studiod_logins_total{outcome=%q}`, loginOutcome(a.status))
-	}
 	return counted
-}
-
-// loginOutcomes are the results of loginOutcome.
-//
-//nolint:gochecknoglobals // a table
-var loginOutcomes = []string{"succeeded", "refused", "delayed", "busy", "invalid", "failed"}
-
-func loginOutcome(status int) string {
-	switch {
-	case status == http.StatusOK:
-		return "succeeded"
-	case status == http.StatusUnauthorized:
-		return "refused"
-	case status == http.StatusTooManyRequests:
-		return "delayed"
-	case status == http.StatusServiceUnavailable:
-		return "busy"
-	case status >= http.StatusBadRequest && status < http.StatusInternalServerError:
-		return "invalid"
-	default:
-		return "failed"
-	}
 }
 
 // Attempted counts a delivery attempt, with the state of the event after it, for deliver.Config.

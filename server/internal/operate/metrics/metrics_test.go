@@ -44,7 +44,7 @@ func want(t *testing.T, m *metrics.Metrics, lines ...string) {
 	}
 }
 
-// Each keyword counts once for a request, logins count by their outcome, and streams by the reason of their end.
+// Each keyword counts once for a request, and streams count by the reason of their end.
 func TestMetrics_countsWhatIsReported(t *testing.T) {
 	t.Parallel()
 	m := metrics.New("v1")
@@ -52,10 +52,6 @@ func TestMetrics_countsWhatIsReported(t *testing.T) {
 	m.RecordResponse(server.Response{OperationID: "createAvatar", Status: 400, Duration: 2 * time.Millisecond, Violations: violations})
 	m.RecordResponse(server.Response{OperationID: "createAvatar", Status: 500, Violations: violations}) // violations of the response
 	m.RecordResponse(server.Response{Status: 404})
-	for _, status := range []int{200, 200, 401, 429, 503, 400, 413, 500, 0} {
-		m.RecordResponse(server.Response{OperationID: "login", Status: status})
-		m.RecordResponse(server.Response{OperationID: "refreshTokens", Status: status})
-	}
 	for _, err := range []error{stream.ErrStalled, fmt.Errorf("%w", studio.ErrUnauthorized), stream.ErrShutdown, context.Canceled, errors.New("other")} {
 		m.StreamEnded(err)
 	}
@@ -69,8 +65,6 @@ func TestMetrics_countsWhatIsReported(t *testing.T) {
 		`studiod_http_request_duration_seconds_bucket{operation="createAvatar",le="0.0025"} 2`,
 		`studiod_http_requests_refused_total{keyword="type"} 1`,
 		`studiod_http_requests_refused_total{keyword="required"} 1`,
-		`studiod_logins_total{outcome="succeeded"} 2`, `studiod_logins_total{outcome="refused"} 1`, `studiod_logins_total{outcome="delayed"} 1`,
-		`studiod_logins_total{outcome="busy"} 1`, `studiod_logins_total{outcome="invalid"} 2`, `studiod_logins_total{outcome="failed"} 2`,
 		`studiod_event_streams_ended_total{reason="stalled"} 1`, `studiod_event_streams_ended_total{reason="unauthorized"} 1`,
 		`studiod_event_streams_ended_total{reason="shutdown"} 1`, `studiod_event_streams_ended_total{reason="client"} 1`,
 		`studiod_event_streams_ended_total{reason="failed"} 1`, `studiod_event_streams 3`, `studiod_event_stream_items_total 4`,

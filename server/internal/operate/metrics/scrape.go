@@ -38,7 +38,6 @@ studiod_event_streams_ended_total Ended streams of events, by reason.
 studiod_http_request_duration_seconds Duration of requests, by operation.
 studiod_http_requests_refused_total Rejected requests, by the keyword of JSON Schema or of the service that they violated.
 studiod_http_requests_total Requests, by operation and HTTP status; 0 is a connection that broke before the response.
-studiod_logins_total Logins, by outcome.
 studiod_mails_total Mails to users and tries that are repeated, by outcome.
 studiod_queue_due Subjects with due work that is not in progress, up to 100,000, for all processes with the database.
 studiod_queue_oldest_due_seconds How long the oldest due subject has been due, for all processes with the database.
