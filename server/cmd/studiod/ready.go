@@ -25,8 +25,6 @@ const (
 // readiness is the response of /healthz and /readyz.
 type readiness struct {
 	Status      string            `json:"status"`
-	Rendering   *queueWaiting     `json:"rendering,omitempty"`
-	Delivery    *queueWaiting     `json:"delivery,omitempty"`
 	Certificate *certificateState `json:"certificate,omitempty"`
 }
 
@@ -34,12 +32,6 @@ type readiness struct {
 type certificateState struct {
 	Expires     time.Time `json:"expires,omitzero"`      // zero if there is none yet
 	NextAttempt time.Time `json:"next_attempt,omitzero"` // after a failure
-}
-
-type queueWaiting struct {
-	Due         int       `json:"due"`
-	Oldest      float64   `json:"oldest_due_seconds"`
-	PausedSince time.Time `json:"paused_since,omitzero"`
 }
 
 // readyCheck is a condition of readiness.
@@ -110,8 +102,8 @@ func newProbe(check func(ctx context.Context) error, interval time.Duration) fun
 	}
 }
 
-// ready responds with 200 if all conditions are met. It reports the waiting work, but that does not affect readiness:
-// all daemons on a database share the queues, so one receiver that is down would make all of them unready.
+// ready responds with 200 if all conditions are met. Waiting work is none: all daemons on a database share the queues,
+// so one receiver that is down would make all of them unready.
 func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 	state := a.state.Load()
 	body := readiness{Status: state.name}
@@ -133,10 +125,6 @@ func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	a.report(r.Context(), body.Status, nil)
-	if waits, err := a.metrics.Status(ctx); err == nil {
-		body.Rendering = &queueWaiting{Due: waits.Rendering.Count, Oldest: waits.Rendering.Oldest.Seconds()}
-		body.Delivery = &queueWaiting{waits.Delivery.Count, waits.Delivery.Oldest.Seconds(), waits.PausedSince}
-	}
 	writeState(w, http.StatusOK, body)
 }
 

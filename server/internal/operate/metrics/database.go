@@ -38,14 +38,14 @@ func (d *database) watch(db *store.Store) {
 }
 
 // status returns the status of the queue, from the cache if it has not expired.
-func (d *database) status(ctx context.Context) (store.Status, error) {
+func (d *database) status() (store.Status, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.db == nil {
 		return store.Status{}, errNoDatabase
 	}
 	if began := time.Now(); !began.Before(d.next) {
-		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), statusTimeout) // concurrent callers share the result
+		limited, cancel := context.WithTimeout(context.Background(), statusTimeout)
 		defer cancel()
 		d.latest, d.err = d.db.Status(limited)
 		d.next = began.Add(minStatusAge)
@@ -73,7 +73,7 @@ func (d *database) collect(now scrape) {
 		now.counterf(float64(c.Waits), `studiod_database_connection_waits_total{pool=%q}`, c.Pool)
 		now.counterf(c.Waited.Seconds(), `studiod_database_connection_wait_seconds_total{pool=%q}`, c.Pool)
 	}
-	status, err := d.status(context.Background())
+	status, err := d.status()
 	now.gaugef(oneIf(err == nil), "studiod_database_up")
 	if err != nil {
 		return

@@ -7,7 +7,6 @@ package metrics
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 	"runtime"
 	"slices"
@@ -98,10 +97,6 @@ func (m *Metrics) WatchCertificate(expires func() time.Time) {
 		now.gaugef(expiry, "studiod_certificate_expiry_timestamp_seconds")
 	})
 }
-
-// Status returns the status of the queue in the database, which it caches for 5 seconds to a minute, the longer
-// the longer the query takes. Scrapes use the same cache. It returns an error until Watch is called.
-func (m *Metrics) Status(ctx context.Context) (store.Status, error) { return m.database.status(ctx) }
 
 // RecordResponse counts a response. It can be used as the OnResponse function of server.Config.
 func (m *Metrics) RecordResponse(a server.Response) {

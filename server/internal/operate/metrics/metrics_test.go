@@ -108,7 +108,7 @@ func TestMetrics_reportTheQueue(t *testing.T) {
 
 		m.Watch(db)
 		want(t, m, `studiod_database_up 1`, `studiod_queue_due{work="rendering"} 1`, `studiod_queue_due{work="delivery"} 1`, `studiod_breakers_open 1`)
-		status, err := m.Status(t.Context())
+		status, err := db.Status(t.Context())
 		check(t, err)
 		for work, oldest := range map[string]time.Duration{"rendering": status.Rendering.Oldest, "delivery": status.Delivery.Oldest} {
 			if oldest < time.Hour || oldest > time.Hour+10*time.Minute {
