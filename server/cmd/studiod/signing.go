@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,24 +31,25 @@ they expire, within an hour.
 Example: studiod token rotate`)
 }
 
-// signingKeys returns the keys that sign access tokens, and their names.
-func signingKeys(ctx context.Context, db *store.Store) (keys []auth.SigningKey, names []string, err error) {
+// signingKeys returns the keys that sign access tokens, by their names.
+func signingKeys(ctx context.Context, db *store.Store) (map[string]auth.SigningKey, error) {
 	all, err := db.Keys(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	keys := make(map[string]auth.SigningKey)
 	for name, seed := range all {
 		key := auth.SigningKey{Seed: seed}
 		if from, ok := strings.CutPrefix(name, signingKeyFrom); ok {
 			if key.From, err = time.Parse(time.RFC3339, from); err != nil {
-				return nil, nil, fmt.Errorf("signing key %q: %w", name, err)
+				return nil, fmt.Errorf("signing key %q: %w", name, err)
 			}
 		} else if name != signingKeyName {
 			continue
 		}
-		keys, names = append(keys, key), append(names, name)
+		keys[name] = key
 	}
-	return keys, names, nil
+	return keys, nil
 }
 
 // openTokens reads the keys that sign access tokens. It creates the first key if there is none.
@@ -65,12 +68,12 @@ func (d *daemon) openTokens(ctx context.Context) (err error) {
 }
 
 func (d *daemon) readSigningKeys(ctx context.Context) ([]auth.SigningKey, error) {
-	keys, _, err := signingKeys(ctx, d.store)
-	return keys, err
+	keys, err := signingKeys(ctx, d.store)
+	return slices.Collect(maps.Values(keys)), err
 }
 
 func rotateSigningKey(ctx context.Context, command *cli.Command, db *store.Store) error {
-	keys, names, err := signingKeys(ctx, db)
+	keys, err := signingKeys(ctx, db)
 	if err != nil {
 		return err
 	}
@@ -82,22 +85,16 @@ func rotateSigningKey(ctx context.Context, command *cli.Command, db *store.Store
 	if _, err := db.Key(ctx, signingKeyFrom+from.Format(time.RFC3339), auth.NewSeed); err != nil {
 		return err
 	}
-	for i, name := range names {
-		if command.Bool("revoke") && !keys[i].From.Equal(from) || retired(keys[i], keys, now) {
+	for name, key := range keys {
+		// Nothing that a key has signed is valid when another one has replaced it for long enough.
+		retired := slices.ContainsFunc(slices.Collect(maps.Values(keys)), func(other auth.SigningKey) bool {
+			return other.From.After(key.From) && auth.Retired(other.From).Before(now)
+		})
+		if retired || command.Bool("revoke") && !key.From.Equal(from) {
 			if err := db.DeleteKey(ctx, name); err != nil {
 				return err
 			}
 		}
 	}
 	return printLines(command, "access tokens are signed with a new key from "+formatTime(from)+" on")
-}
-
-// retired reports whether all tokens that a key has signed have expired.
-func retired(key auth.SigningKey, all []auth.SigningKey, now time.Time) bool {
-	for _, other := range all {
-		if other.From.After(key.From) && auth.Retired(other.From).Before(now) {
-			return true
-		}
-	}
-	return false
 }
