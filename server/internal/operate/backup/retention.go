@@ -92,11 +92,6 @@ func latest(points []point) point {
 	return slices.MaxFunc(points, func(a, b point) int { return cmp.Or(a.time.Compare(b.time), cmp.Compare(a.key, b.key)) })
 }
 
-// until returns the points before a time.
-func until(points []point, end time.Time) []point {
-	return slices.DeleteFunc(slices.Clone(points), func(p point) bool { return !p.time.Before(end) })
-}
-
 // maxSkew is how much the clocks of machines may differ.
 const maxSkew = 5 * time.Minute
 
@@ -130,11 +125,14 @@ func names(points []point) string {
 func find(points []point, text string, now time.Time) (found point, skipped []point, err error) {
 	text = strings.TrimSuffix(text, "Z")
 	if text != "latest" {
-		end, err := endOf(text)
-		if err != nil {
-			return found, nil, err
+		const midnight = "2006-01-02T00:00:00" // has what the text may lack
+		if n := len(text); n < len(time.DateOnly) || n > len(midnight) {
+			return found, nil, ErrTime
 		}
-		points = until(points, end)
+		if _, err := time.Parse("2006-01-02T15:04:05", text+midnight[len(text):]); err != nil {
+			return found, nil, ErrTime
+		}
+		points = slices.DeleteFunc(slices.Clone(points), func(p point) bool { return p.time.Format(timeFormat)[:len(text)] > text })
 		if found = latest(points); text+"Z" == found.time.Format(timeFormat) {
 			return found, nil, nil
 		}
@@ -147,16 +145,4 @@ func find(points []point, text string, now time.Time) (found point, skipped []po
 		return found, skipped, fmt.Errorf("%w, only later than the clock of this machine: %s", ErrNone, names(skipped))
 	}
 	return found, nil, ErrNone
-}
-
-// endOf returns the end of the day, hour, minute or second that a text names.
-func endOf(text string) (time.Time, error) {
-	for layout, length := range map[string]time.Duration{
-		time.DateOnly: 24 * time.Hour, "2006-01-02T15": time.Hour, "2006-01-02T15:04": time.Minute, "2006-01-02T15:04:05": time.Second,
-	} {
-		if begin, err := time.Parse(layout, text); err == nil {
-			return begin.Add(length), nil
-		}
-	}
-	return time.Time{}, ErrTime
 }
