@@ -14,53 +14,29 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// Serve starts a DNS server until the end of the test, and returns its address for UDP and TCP. lookup returns the
-// addresses of a name, or nil if the name does not exist.
+// Serve starts a DNS server for TCP until the end of the test, and returns its address. lookup returns the addresses of a
+// name, or nil if the name does not exist.
 func Serve(tb testing.TB, lookup func(name string) []string) string {
 	tb.Helper()
-	streams, server := listen(tb)
+	listener, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
 	var work sync.WaitGroup
 	work.Go(func() {
 		for {
-			connection, err := streams.Accept()
+			connection, err := listener.Accept()
 			if err != nil {
 				return
 			}
 			work.Go(func() { respondOnce(connection, lookup) })
 		}
 	})
-	work.Go(func() {
-		packet := make([]byte, 1500)
-		for {
-			n, from, err := server.ReadFrom(packet)
-			if err != nil {
-				return
-			}
-			if response := respond(packet[:n], lookup); response != nil {
-				_, _ = server.WriteTo(response, from)
-			}
-		}
+	tb.Cleanup(func() {
+		_ = listener.Close()
+		work.Wait()
 	})
-	tb.Cleanup(func() { _, _ = server.Close(), streams.Close(); work.Wait() })
-	return server.LocalAddr().String()
-}
-
-// listen listens on the same port for TCP and UDP.
-func listen(tb testing.TB) (net.Listener, net.PacketConn) {
-	tb.Helper()
-	for range 100 { // until the port is also free for UDP
-		streams, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
-		if err != nil {
-			tb.Fatal(err)
-		}
-		packets, err := new(net.ListenConfig).ListenPacket(tb.Context(), "udp", streams.Addr().String())
-		if err == nil {
-			return streams, packets
-		}
-		_ = streams.Close()
-	}
-	tb.Fatal("no port is free for both TCP and UDP")
-	return nil, nil
+	return listener.Addr().String()
 }
 
 // respondOnce responds to the first query of a TCP connection.
