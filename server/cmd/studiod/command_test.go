@@ -78,10 +78,8 @@ func TestCommands_workWhileDaemonRuns(t *testing.T) {
 		{"user list --limit=1", "", `(?s).*olga@example.com.*there are more: --after [0-9a-f-]{36}`},
 		{"workspace list --limit=1 --json", "", `{"created_at":"\S+","id":"\S+","members":1,"name":"Team"}there are more: --after \S+`},
 		{"delivery pause", "", `deliveries are paused since \S+`},
-		{"delivery status --json", "", `{"due":0,"oldest_due_seconds":0,"paused_since":"\S+"}`},
 		{"delivery resume", "", "deliveries are resumed"},
 		{"delivery resume", "", "deliveries were not paused"},
-		{"delivery status", "", `(?s).*\n-  .*`},
 		{"user password bob@example.com", "a third password", ""},
 		{"audit --limit=1 --json", "", `(?s){"action":"user password","at":"\S+","by":"command line","id":"\S+","target":"bob@example.com"}.*`},
 	} {
@@ -132,7 +130,7 @@ func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 		{exitUsage, "UUID", "user add DB --id=7 bob@example.com"},
 		{exitUsage, "no such user", "user role DB bob@example.com operator"},
 		{exitUsage, "operator or user", "user role DB ada@example.com admin"},
-		{exitUsage, "last operator", "user delete DB --yes --media=file:/tmp ada@example.com"},
+		{exitUsage, "no operator would be left", "user delete DB --yes --media=file:/tmp ada@example.com"},
 		{exitUsage, "--yes", "user delete DB --media=file:/tmp ada@example.com"}, // nobody confirms it
 		{exitUsage, "name", "workspace add DB \u200b"},
 		{exitUsage, "1 to 100 characters", "key add DB ada@example.com \u200b"},
@@ -159,7 +157,7 @@ func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 		{exitUsage, "must be set together", "SERVE --tls-cert=CERT"},
 		{exitUsage, "HOST:PORT", "SERVE --addr=here"},
 		{exitUsage, "UUID", "event show DB 7"},
-		{exitFailure, "no event WORKSPACE", "event replay DB WORKSPACE"},
+		{exitFailure, "there is no such event", "event replay DB WORKSPACE"},
 		{exitUsage, "one of pending, delivered, exhausted, none", "event list DB --state=lost"},
 		{exitUsage, "--since must be a time", "event list DB --since=yesterday"},
 		{exitUsage, "before --until", "event list DB --since=1h --until=2h"},
