@@ -61,9 +61,6 @@ func checkID(text string) error {
 func addWorkspace(ctx context.Context, command *cli.Command) error {
 	return withNew(ctx, command, func(service *studio.Service) error {
 		workspace, err := service.AddWorkspace(ctx, command.String("id"), command.Args().First())
-		if errors.Is(err, studio.ErrWorkspaceName) {
-			return usagef("the name must have 1 to %d characters", studio.MaxName)
-		}
 		if err != nil {
 			return explain(err, "workspace")
 		}

@@ -44,14 +44,10 @@ func addAPIKey(ctx context.Context, command *cli.Command, service *studio.Servic
 	}
 	_, secret, err := service.AddAPIKey(ctx, key)
 	switch {
-	case errors.Is(err, studio.ErrAPIKeyName):
-		return usagef("the name must have 1 to %d characters", studio.MaxName)
-	case errors.Is(err, studio.ErrTooManyAPIKeys):
-		return usagef("the user has %d keys; revoke one", studio.MaxAPIKeys)
 	case errors.Is(err, studio.ErrForbidden):
 		return usagef("the user is not a member of this workspace")
 	case err != nil:
-		return err
+		return explain(err, "user")
 	}
 	return printLines(command, secret)
 }

@@ -103,6 +103,8 @@ func explain(err error, record string) error {
 		return usagef("no such %s", record)
 	case errors.Is(err, studio.ErrExists):
 		return usagef("this %s already exists", record)
+	case errors.Is(err, studio.ErrWorkspaceName), errors.Is(err, studio.ErrAPIKeyName), errors.Is(err, studio.ErrTooManyAPIKeys), errors.Is(err, studio.ErrLastOperator):
+		return usagef("%s", strings.TrimPrefix(err.Error(), "studio: "))
 	}
 	return err
 }

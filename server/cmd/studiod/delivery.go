@@ -22,11 +22,6 @@ neither their order nor an attempt. Restarts do not end the pause. Tests of webh
 Example: studiod delivery pause`),
 			described(leaf("resume", "end a pause, and send what has become due", "", nil, onStore(resumeDeliveries)),
 				`Example: studiod delivery resume`),
-			described(leaf("status", "show whether deliveries are paused, and how many are due", "", []cli.Flag{jsonFlag()}, onStore(showDeliveries)),
-				`JSON fields: paused_since (omitted if not paused), due (avatars, videos and lip-syncs with a due event, up to
-100,000), oldest_due_seconds.
-
-Example: studiod delivery status`),
 		},
 	}
 }
@@ -48,18 +43,6 @@ func resumeDeliveries(ctx context.Context, command *cli.Command, db *store.Store
 		return err
 	}
 	return printLines(command, "deliveries are resumed")
-}
-
-func showDeliveries(ctx context.Context, command *cli.Command, db *store.Store) error {
-	status, err := db.Status(ctx)
-	if err != nil {
-		return err
-	}
-	return columns[store.Status]{
-		{"paused_since?", "PAUSED SINCE", func(s store.Status) any { return s.PausedSince }},
-		{"due", "DUE", func(s store.Status) any { return s.Delivery.Count }},
-		{"oldest_due_seconds", "OLDEST DUE (SECONDS)", func(s store.Status) any { return s.Delivery.Oldest.Seconds() }},
-	}.list(command, []store.Status{status}, "")
 }
 
 // warnOfPause logs a warning if deliveries are paused, because a pause outlives restarts.

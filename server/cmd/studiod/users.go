@@ -103,12 +103,12 @@ func setRole(ctx context.Context, command *cli.Command, service *studio.Service)
 	if !ok {
 		return usagef("the role must be operator or user")
 	}
-	return explainUser(service.ChangeRole(ctx, studio.User{Email: byCommand}, command.Args().First(), role))
+	return explain(service.ChangeRole(ctx, studio.User{Email: byCommand}, command.Args().First(), role), "user")
 }
 
 func setEnabled(enabled bool) cli.ActionFunc {
 	return onStudio(func(ctx context.Context, command *cli.Command, service *studio.Service) error {
-		return revoked(ctx, explainUser(service.SetUserEnabled(ctx, studio.User{Email: byCommand}, command.Args().First(), enabled)))
+		return revoked(ctx, explain(service.SetUserEnabled(ctx, studio.User{Email: byCommand}, command.Args().First(), enabled), "user"))
 	})
 }
 
@@ -138,14 +138,7 @@ func deleteUser(ctx context.Context, command *cli.Command, db *store.Store) (err
 	if err := confirm(command, "Delete "+commandline.Printable(email)+" and everything that is theirs?"); err != nil {
 		return err
 	}
-	return explainUser(service.RemoveUser(ctx, studio.User{Email: byCommand}, email))
-}
-
-func explainUser(err error) error {
-	if errors.Is(err, studio.ErrLastOperator) {
-		return usagef("this is the last operator; make another user an operator first")
-	}
-	return explain(err, "user")
+	return explain(service.RemoveUser(ctx, studio.User{Email: byCommand}, email), "user")
 }
 
 func yesFlag() cli.Flag {
