@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
@@ -35,19 +34,8 @@ func (d *daemon) newServer(handler http.Handler) *http.Server {
 		IdleTimeout:       idleTimeout,
 		// OPTIONS * is handled like any other request.
 		DisableGeneralOptionsHandler: true,
-		ErrorLog:                     slog.NewLogLogger(withoutHandshakes{d.cfg.Logger.Handler()}, slog.LevelWarn),
+		ErrorLog:                     slog.NewLogLogger(d.cfg.Logger.Handler(), slog.LevelWarn),
 	}
-}
-
-// withoutHandshakes drops the lines of net/http about failed TLS handshakes, which everybody who scans ports causes.
-type withoutHandshakes struct{ slog.Handler }
-
-// Handle implements [slog.Handler].
-func (h withoutHandshakes) Handle(ctx context.Context, line slog.Record) error {
-	if strings.HasPrefix(line.Message, "http: TLS handshake error") {
-		return nil
-	}
-	return h.Handler.Handle(ctx, line)
 }
 
 func isUpload(r *http.Request) bool {

@@ -11,9 +11,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/server"
 )
 
-// retryAfter is the Retry-After of a request that is not admitted.
-const retryAfter = time.Second
-
 // handler tracks the progress of each request and limits its body and the memory of its response.
 func (l *Listener) handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -22,6 +19,7 @@ func (l *Listener) handler(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
+		c.handling.Store(true)
 		c.touch()
 		if r.ProtoMajor == 2 {
 			c.requests.Add(1)

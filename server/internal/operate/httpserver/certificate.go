@@ -89,7 +89,7 @@ func TLSConfig(certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error))
 			tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
 			tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
 		},
-		NextProtos:     []string{http2, "http/1.1"},
+		NextProtos:     []string{"h2", "http/1.1"},
 		GetCertificate: certificate,
 	}
 }

@@ -1,9 +1,11 @@
 package httpserver
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net"
+	"net/http"
 	"net/netip"
 	"sync/atomic"
 	"time"
@@ -24,6 +26,7 @@ type conn struct {
 	serving  atomic.Int32 // requests that have been received completely and are being handled
 	requests atomic.Int64 // HTTP/2 requests that reached a handler
 	received atomic.Int64 // bytes of bodies that handlers have read, and bodyBytes more for each body
+	handling atomic.Bool  // whether a handler has been called since the last response
 	fresh    atomic.Bool  // until the first request begins
 	idle     *time.Timer  // runs between requests
 	closed   atomic.Bool
@@ -68,10 +71,10 @@ func connFrom(ctx context.Context) *conn {
 	return c
 }
 
-// connOf returns the conn that may be wrapped by a tls.Conn, or nil.
+// connOf returns the conn that may be wrapped by a secureConn, or nil.
 func connOf(c net.Conn) *conn {
-	if outer, ok := c.(interface{ NetConn() net.Conn }); ok {
-		c = outer.NetConn()
+	if secure, ok := c.(*secureConn); ok {
+		return secure.conn
 	}
 	found, _ := c.(*conn)
 	return found
@@ -97,6 +100,30 @@ func addressOf(address net.Addr) netip.Addr {
 	return netip.Addr{}
 }
 
+// Write writes data of net/http. With TLS, secureConn calls writeResponse instead, because the data here is
+// encrypted.
+func (c *conn) Write(p []byte) (int, error) {
+	if c.listener.cfg.TLS != nil {
+		return c.Conn.Write(p)
+	}
+	return c.writeResponse(c.Conn, p)
+}
+
+// writeResponse writes p. If p is an error that net/http sends before it calls a handler, it writes a problem
+// document instead.
+func (c *conn) writeResponse(w io.Writer, p []byte) (int, error) {
+	c.touch()
+	if !c.handling.Load() && bytes.HasPrefix(p, []byte("HTTP/1.1 ")) {
+		if problem := c.problem(p); problem != nil {
+			if _, err := w.Write(problem); err != nil {
+				return 0, err
+			}
+			return len(p), nil
+		}
+	}
+	return w.Write(p)
+}
+
 // CloseWrite allows the client to read the response before the connection is closed.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
@@ -114,14 +141,11 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// refusal is the response to a connection that was not admitted.
-const refusal = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: 1\r\n\r\n"
-
 // refuse closes a connection that was not admitted, after a 503 without TLS.
 func (c *conn) refuse() {
 	if c.listener.cfg.TLS == nil {
 		_ = c.SetWriteDeadline(time.Now().Add(time.Millisecond))
-		_, _ = io.WriteString(c.Conn, refusal)
+		_, _ = c.Conn.Write(c.problemOf(http.StatusServiceUnavailable, detailOf(http.StatusServiceUnavailable)))
 	}
 	_ = c.Conn.Close()
 }

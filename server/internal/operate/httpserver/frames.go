@@ -20,56 +20,22 @@ const (
 	frameRate  = 200
 	frameBytes = 32
 	bodyBytes  = 64
-
-	prefaceTimeout = 10 * time.Second
 )
-
-// http2 is the ALPN name of HTTP/2.
-const http2 = "h2"
 
 // clientPreface is of RFC 9113.
 const clientPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 var errFlood = errors.New("listener: too many HTTP/2 frames")
 
-// countFrames makes server count the frames of HTTP/2 connections. net/http reads these from a [*tls.Conn], except if
-// it gets them by its entry for connections without TLS, after the preface. server must have configured HTTP/2.
-func (l *Listener) countFrames(server *http.Server) {
-	const entry = "unencrypted_http2"
-	serve, ok := server.TLSNextProto[entry]
-	if _, enabled := server.TLSNextProto[http2]; !ok || !enabled {
-		return
-	}
-	server.TLSNextProto[http2] = func(server *http.Server, c *tls.Conn, handler http.Handler) {
-		preface := make([]byte, len(clientPreface))
-		_ = c.SetReadDeadline(time.Now().Add(prefaceTimeout))
-		if _, err := io.ReadFull(c, preface); err != nil || string(preface) != clientPreface {
-			_ = c.Close()
-			return
-		}
-		_ = c.SetReadDeadline(time.Time{})
-		counted := &frames{Conn: c, conn: connOf(c), left: frameBurst, since: time.Now()}
-		serve(server, tls.Client(handoff{conn: counted}, nil), handler)
-	}
-}
-
-// handoff is how net/http passes a connection without TLS to its implementation of HTTP/2.
-type handoff struct {
-	net.Conn // nil: no method is called
-
-	conn net.Conn
-}
-
-// UnencryptedNetConn returns the connection.
-func (h handoff) UnencryptedNetConn() net.Conn { return h.conn }
-
-// frames is an HTTP/2 connection that counts the frames that it receives.
-type frames struct {
-	*tls.Conn
+// secureConn is a connection over TLS that net/http serves like one without: it is no [*tls.Conn], so that errors that
+// net/http sends can be replaced, and frames counted. net/http finds the preface of HTTP/2 itself.
+type secureConn struct {
+	net.Conn // a *tls.Conn
 
 	conn    *conn
 	written atomic.Int64
 
+	preface int     // bytes of the preface that were received; -1 without HTTP/2
 	header  [9]byte // of the next frame, as far as it was received
 	have    int
 	payload int // bytes of the payload that were not yet received
@@ -80,37 +46,63 @@ type frames struct {
 }
 
 // Write counts the bytes that the server sends.
-func (f *frames) Write(p []byte) (int, error) {
-	n, err := f.Conn.Write(p)
-	f.written.Add(int64(n))
+func (s *secureConn) Write(p []byte) (int, error) {
+	n, err := s.conn.writeResponse(s.Conn, p)
+	s.written.Add(int64(n))
 	return n, err
 }
 
-// Read returns an error if the client sends too many frames. net/http closes the connection then.
-func (f *frames) Read(p []byte) (int, error) {
-	n, err := f.Conn.Read(p)
-	if !f.scan(p[:n]) {
-		f.conn.listener.reportFlood()
+// Read performs the handshake first. It returns an error if the client sends too many frames. net/http closes the
+// connection then.
+func (s *secureConn) Read(p []byte) (int, error) {
+	if err := s.Conn.(*tls.Conn).Handshake(); err != nil { //nolint:forcetypeassert // Accept sets it
+		if plain, ok := errors.AsType[tls.RecordHeaderError](err); ok && plain.Conn != nil && speaksHTTP(plain.RecordHeader[:]) {
+			_, _ = s.conn.Conn.Write(s.conn.problemOf(http.StatusBadRequest, "This port speaks TLS: use https.")) // best effort
+		}
+		return 0, io.EOF // which net/http does not answer
+	}
+	n, err := s.Conn.Read(p)
+	if !s.scan(p[:n]) {
+		s.conn.listener.reportFlood()
 		return 0, errFlood
 	}
 	return n, err
 }
 
+// CloseWrite allows the client to read the response before the connection is closed.
+func (s *secureConn) CloseWrite() error {
+	return s.Conn.(*tls.Conn).CloseWrite() //nolint:forcetypeassert // as in Read
+}
+
+// speaksHTTP reports whether the bytes in place of a TLS record header are the start of an HTTP request.
+func speaksHTTP(header []byte) bool {
+	switch string(header) {
+	case "GET /", "HEAD ", "POST ", "PUT /", "OPTIO", "DELET", "PATCH":
+		return true
+	}
+	return false
+}
+
 // scan counts the frames in a part of what is received. It returns false if there are too many.
-func (f *frames) scan(rest []byte) bool {
-	for len(rest) > 0 {
-		if f.payload > 0 {
-			skipped := min(f.payload, len(rest))
-			f.payload, rest = f.payload-skipped, rest[skipped:]
+func (s *secureConn) scan(rest []byte) bool {
+	for ; len(rest) > 0 && s.preface >= 0 && s.preface < len(clientPreface); rest = rest[1:] {
+		if s.preface++; rest[0] != clientPreface[s.preface-1] {
+			s.preface = -1
+		}
+	}
+	for s.preface > 0 && len(rest) > 0 {
+		if s.payload > 0 {
+			skipped := min(s.payload, len(rest))
+			s.payload, rest = s.payload-skipped, rest[skipped:]
 			continue
 		}
-		copied := copy(f.header[f.have:], rest)
-		f.have, rest = f.have+copied, rest[copied:]
-		if f.have < len(f.header) {
+		copied := copy(s.header[s.have:], rest)
+		s.have, rest = s.have+copied, rest[copied:]
+		if s.have < len(s.header) {
 			break
 		}
-		f.have, f.payload = 0, int(binary.BigEndian.Uint32(f.header[:4])>>8)
-		if !f.take() {
+		s.have, s.payload = 0, int(binary.BigEndian.Uint32(s.header[:4])>>8)
+		if !s.take() {
 			return false
 		}
 	}
@@ -118,16 +110,16 @@ func (f *frames) scan(rest []byte) bool {
 }
 
 // take counts a frame, and reports whether it was allowed.
-func (f *frames) take() bool {
-	if f.left == 0 {
-		now, earned := time.Now(), f.written.Load()/frameBytes+f.conn.requests.Load()+f.conn.received.Load()/bodyBytes
-		gain := int64(now.Sub(f.since).Seconds()*frameRate) + earned - f.paid
+func (s *secureConn) take() bool {
+	if s.left == 0 {
+		now, earned := time.Now(), s.written.Load()/frameBytes+s.conn.requests.Load()+s.conn.received.Load()/bodyBytes
+		gain := int64(now.Sub(s.since).Seconds()*frameRate) + earned - s.paid
 		if gain < 1 {
 			return false
 		}
-		f.left, f.since, f.paid = int(min(gain, frameBurst)), now, earned
+		s.left, s.since, s.paid = int(min(gain, frameBurst)), now, earned
 	}
-	f.left--
+	s.left--
 	return true
 }
 

@@ -14,6 +14,9 @@
 //
 // Of an HTTP/2 connection, each concurrent request after the first counts as another connection. It is closed if its
 // client sends many more frames than its requests need.
+//
+// Error responses that net/http sends before it calls a handler are replaced with problem documents (RFC
+// 9457), except for HTTP/2.
 package httpserver
 
 import (
@@ -62,8 +65,8 @@ type Config struct {
 	Streamed func(*http.Request) bool
 	// TLS enables TLS, and HTTP/2 if its NextProtos contains h2.
 	TLS *tls.Config
-	// Logger receives a record when connections were closed or refused, at most once a minute. If nil, nothing is
-	// logged.
+	// Logger receives a record when connections were closed or refused, at most once a minute, and one for
+	// each request that net/http rejects. If nil, nothing is logged.
 	Logger *slog.Logger
 }
 
@@ -148,24 +151,27 @@ func (l *Listener) Install(server *http.Server) {
 	// net/http restarts its idle timer when an HTTP/2 connection is closed during a request, and the timer
 	// keeps all memory of the connection for IdleTimeout. So the timer is disabled, and conn.idle replaces it.
 	l.idle, server.IdleTimeout = cmp.Or(server.IdleTimeout, server.ReadTimeout), -1
-	var configured sync.Once
+	if l.cfg.TLS != nil {
+		server.Protocols = new(http.Protocols)
+		server.Protocols.SetHTTP1(true)
+		server.Protocols.SetUnencryptedHTTP2(true) // for secureConn
+	}
 	server.ConnState = func(c net.Conn, state http.ConnState) {
 		admitted := connOf(c)
 		switch {
 		case admitted == nil:
-		case state == http.StateNew:
-			configured.Do(func() { l.countFrames(server) }) // before the first connection is served
 		case state == http.StateActive:
 			admitted.fresh.Store(false)
 			admitted.idle.Stop()
 		case state == http.StateIdle:
+			admitted.handling.Store(false)
 			admitted.touch()
 			admitted.startIdle()
 		}
 	}
 }
 
-// Accept returns the next connection that can be admitted. The server performs its TLS handshake.
+// Accept returns the next connection that can be admitted.
 func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		inner, err := l.Listener.Accept()
@@ -178,7 +184,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 		case !l.admit(c):
 			c.refuse()
 		case l.cfg.TLS != nil:
-			return tls.Server(c, l.cfg.TLS), nil
+			return &secureConn{Conn: tls.Server(c, l.cfg.TLS), conn: c, left: frameBurst, since: time.Now()}, nil
 		default:
 			return c, nil
 		}

@@ -2,10 +2,13 @@ package httpserver_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -304,6 +307,41 @@ func TestListener_limitsTheBytesOfBodiesInMemory(t *testing.T) {
 			t.Errorf("with room again it is answered %s", body)
 		}
 	})
+}
+
+func TestListener_replacesErrorsOfNetHTTPWithProblems(t *testing.T) {
+	t.Parallel()
+	for request, want := range map[string]int{
+		"GET / HTTP/1.1\r\nHost: a\r\nExpect: a miracle\r\n\r\n":                           417,
+		"GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n":                                             400,
+		"GET / HTTP/1.1\r\n\r\n":                                                           400,
+		"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n":                    501,
+		"GET / HTTP/3.1\r\nHost: a\r\n\r\n":                                                505,
+		"nonsense\r\n\r\n":                                                                 400,
+		"GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("a", 2<<20) + "\r\n\r\n":       431,
+		get + "GET / HTTP/1.1\r\nHost: a\r\nExpect: a miracle\r\nX-Second: of two\r\n\r\n": 200,
+	} {
+		var log bytes.Buffer
+		serve(t, httpserver.Config{Logger: slog.New(slog.NewJSONHandler(&log, nil))}, func(t *testing.T, p *pipes) {
+			c := p.dial("2001:db8::1")
+			answer, body := c.ask(request)
+			if want == http.StatusOK { // the second response
+				if answer, body = c.ask(""); answer.StatusCode != 417 {
+					t.Errorf("the second request is answered %d %s", answer.StatusCode, body)
+				}
+			} else if answer.StatusCode != want {
+				t.Errorf("%.40q is answered %d %s, want %d", request, answer.StatusCode, body, want)
+			}
+			problem := make(map[string]any)
+			if err := json.Unmarshal([]byte(body), &problem); err != nil || problem["status"] != float64(answer.StatusCode) ||
+				problem["request_id"] != answer.Header.Get("X-Request-Id") || answer.Header.Get("Content-Type") != "application/problem+json" {
+				t.Errorf("%.40q is answered %v %s", request, answer.Header, body)
+			}
+			if !strings.Contains(log.String(), `"client":"2001:db8::1"`) {
+				t.Errorf("the log does not name the client: %s", &log)
+			}
+		})
+	}
 }
 
 func TestListener_rejectsABodyBeforeTheClientSendsIt(t *testing.T) {

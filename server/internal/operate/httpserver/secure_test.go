@@ -1,9 +1,12 @@
 package httpserver_test
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -218,4 +221,23 @@ func TestListener_limitsTheTLSHandshake(t *testing.T) {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
 	})
+}
+
+func TestListener_respondsWithProblemsOverTLS(t *testing.T) {
+	t.Parallel()
+	for name, plain := range map[string]bool{"a request without TLS": true, "a request that is none, over TLS": false} {
+		serve(t, secureConfig(t, httpserver.Config{}), func(t *testing.T, p *pipes) {
+			c, request := p.raw("192.0.2.1"), get
+			defer func() { _ = c.Close() }()
+			if !plain {
+				c, request = tls.Client(c, &tls.Config{InsecureSkipVerify: true}), "GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n"
+			}
+			answer, body := (&caller{Conn: c, answers: bufio.NewReader(c)}).ask(request)
+			problem := make(map[string]any)
+			if err := json.Unmarshal([]byte(body), &problem); err != nil || answer.StatusCode != http.StatusBadRequest || problem["status"] != 400.0 ||
+				strings.Contains(fmt.Sprint(problem["detail"]), "https") != plain {
+				t.Errorf("%s is answered %d %s", name, answer.StatusCode, body)
+			}
+		})
+	}
 }
