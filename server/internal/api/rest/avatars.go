@@ -19,10 +19,7 @@ func (a *API) CreateAvatar(
 		return nil, err
 	}
 	subject, err := a.studio.CreateAvatar(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	return gen.CreateAvatar200JSONResponse(a.avatar(subject)), nil
+	return gen.CreateAvatar200JSONResponse(a.avatar(subject)), err
 }
 
 // SubmitConsent serves POST /v1/avatars/submit_consent.
@@ -30,19 +27,13 @@ func (a *API) SubmitConsent(
 	ctx context.Context, request gen.SubmitConsentRequestObject,
 ) (gen.SubmitConsentResponseObject, error) {
 	subject, err := a.studio.SubmitConsent(ctx, caller(ctx), request.Body.AvatarID, request.Body.Granted)
-	if err != nil {
-		return nil, err
-	}
-	return gen.SubmitConsent200JSONResponse(a.avatar(subject)), nil
+	return gen.SubmitConsent200JSONResponse(a.avatar(subject)), err
 }
 
 // GetAvatar serves GET /v1/avatars/avatar_details.
 func (a *API) GetAvatar(ctx context.Context, request gen.GetAvatarRequestObject) (gen.GetAvatarResponseObject, error) {
 	subject, err := a.studio.Find(ctx, caller(ctx), studio.Avatar, request.Params.AvatarID)
-	if err != nil {
-		return nil, err
-	}
-	return gen.GetAvatar200JSONResponse(a.avatar(subject)), nil
+	return gen.GetAvatar200JSONResponse(a.avatar(subject)), err
 }
 
 func (a *API) avatar(s studio.Subject) gen.Avatar {

@@ -18,10 +18,7 @@ func (a *API) CreateLipsync(
 		return nil, err
 	}
 	subject, err := a.studio.CreateLipsync(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	return gen.CreateLipsync200JSONResponse(a.lipsync(subject)), nil
+	return gen.CreateLipsync200JSONResponse(a.lipsync(subject)), err
 }
 
 // GetLipsync serves GET /v1/lipsync/inference_details.
@@ -29,10 +26,7 @@ func (a *API) GetLipsync(
 	ctx context.Context, request gen.GetLipsyncRequestObject,
 ) (gen.GetLipsyncResponseObject, error) {
 	subject, err := a.studio.Find(ctx, caller(ctx), studio.Lipsync, request.Params.InferenceID)
-	if err != nil {
-		return nil, err
-	}
-	return gen.GetLipsync200JSONResponse(a.lipsync(subject)), nil
+	return gen.GetLipsync200JSONResponse(a.lipsync(subject)), err
 }
 
 func (a *API) lipsync(s studio.Subject) gen.Lipsync {

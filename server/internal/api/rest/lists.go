@@ -17,10 +17,7 @@ func (a *API) ListAvatars(
 	p := request.Params
 	filter := studio.SubjectFilter{Kind: studio.Avatar, Status: studio.Status(value(p.Status)), Title: value(p.Title)}
 	avatars, next, err := list(ctx, a.studio, filter, p.Cursor, p.Limit, a.avatar)
-	if err != nil {
-		return nil, err
-	}
-	return gen.ListAvatars200JSONResponse{Data: avatars, NextCursor: next}, nil
+	return gen.ListAvatars200JSONResponse{Data: avatars, NextCursor: next}, err
 }
 
 // ListVideos serves GET /v1/avatars/list_inferences.
@@ -28,10 +25,7 @@ func (a *API) ListVideos(ctx context.Context, request gen.ListVideosRequestObjec
 	p := request.Params
 	filter := studio.SubjectFilter{Kind: studio.Video, Status: studio.Status(value(p.Status)), Title: value(p.Title), AvatarID: value(p.AvatarID)}
 	videos, next, err := list(ctx, a.studio, filter, p.Cursor, p.Limit, a.video)
-	if err != nil {
-		return nil, err
-	}
-	return gen.ListVideos200JSONResponse{Data: videos, NextCursor: next}, nil
+	return gen.ListVideos200JSONResponse{Data: videos, NextCursor: next}, err
 }
 
 // ListLipsyncs serves GET /v1/lipsync/list.
@@ -41,10 +35,7 @@ func (a *API) ListLipsyncs(
 	p := request.Params
 	filter := studio.SubjectFilter{Kind: studio.Lipsync, Status: studio.Status(value(p.Status)), Title: value(p.Title)}
 	lipsyncs, next, err := list(ctx, a.studio, filter, p.Cursor, p.Limit, a.lipsync)
-	if err != nil {
-		return nil, err
-	}
-	return gen.ListLipsyncs200JSONResponse{Data: lipsyncs, NextCursor: next}, nil
+	return gen.ListLipsyncs200JSONResponse{Data: lipsyncs, NextCursor: next}, err
 }
 
 // list returns a page of the caller's records, converted with convert.
@@ -54,14 +45,11 @@ func list[T any](
 ) (records []T, next *string, err error) {
 	filter.UserID = caller(ctx)
 	page, err := service.List(ctx, filter, value(cursor), pageSize(limit))
-	if err != nil {
-		return nil, nil, err
-	}
 	records = make([]T, len(page.Subjects))
 	for i, subject := range page.Subjects {
 		records[i] = convert(subject)
 	}
-	return records, optional(page.Next), nil
+	return records, optional(page.Next), err
 }
 
 // pageSize returns the maximum number of records on a page.

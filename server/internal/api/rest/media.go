@@ -14,9 +14,6 @@ func (a *API) UploadMedia(ctx context.Context, request gen.UploadMediaRequestObj
 		return nil, err
 	}
 	upload, url, err := a.studio.Upload(ctx, caller(ctx), mediaType, request.Body)
-	if err != nil {
-		return nil, err
-	}
 	return gen.UploadMedia201JSONResponse(
-		gen.NewMedia(upload.ContentType, upload.ExpiresAt, upload.ID, upload.Size, url)), nil
+		gen.NewMedia(upload.ContentType, upload.ExpiresAt, upload.ID, upload.Size, url)), err
 }

@@ -27,8 +27,5 @@ func (a *API) ReplayEvents(ctx context.Context, request gen.ReplayEventsRequestO
 		response.Violations[0].Pointer = "/since"
 		return nil, response
 	}
-	if err != nil {
-		return nil, err
-	}
-	return gen.ReplayEvents200JSONResponse{Events: events, DryRun: replay.DryRun}, nil
+	return gen.ReplayEvents200JSONResponse{Events: events, DryRun: replay.DryRun}, err
 }

@@ -1,6 +1,6 @@
 // Package rest implements the generated server interface with the domain in package studio. It only converts
-// requests and responses, and contains no rules. Operations are in the file of their tag. Those that
-// all kinds of records have are in lists.go and deletions.go.
+// requests and responses, and contains no rules. Operations are in the file of their tag. Those that all kinds of
+// records have are in lists.go and deletions.go. A response beside an error is not used.
 package rest
 
 import (

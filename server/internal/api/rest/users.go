@@ -11,10 +11,7 @@ import (
 // Login serves POST /users/login.
 func (a *API) Login(ctx context.Context, request gen.LoginRequestObject) (gen.LoginResponseObject, error) {
 	pair, err := a.studio.Login(ctx, server.ClientAddr(ctx), request.Body.Email, request.Body.Password)
-	if err != nil {
-		return nil, err
-	}
-	return gen.Login200JSONResponse(tokenPair(pair)), nil
+	return gen.Login200JSONResponse(tokenPair(pair)), err
 }
 
 // RefreshTokens serves POST /users/refresh.
@@ -22,10 +19,7 @@ func (a *API) RefreshTokens(
 	ctx context.Context, request gen.RefreshTokensRequestObject,
 ) (gen.RefreshTokensResponseObject, error) {
 	pair, err := a.studio.Refresh(ctx, server.ClientAddr(ctx), request.Body.RefreshToken)
-	if err != nil {
-		return nil, err
-	}
-	return gen.RefreshTokens200JSONResponse(tokenPair(pair)), nil
+	return gen.RefreshTokens200JSONResponse(tokenPair(pair)), err
 }
 
 // Logout serves POST /users/logout.

@@ -23,19 +23,13 @@ func (a *API) CreateVideo(
 		Voice: value(body.Voice.Value), Language: value(body.Language.Value),
 	}
 	subject, err := a.studio.CreateVideo(ctx, body.AvatarID, c)
-	if err != nil {
-		return nil, err
-	}
-	return gen.CreateVideo200JSONResponse(a.video(subject)), nil
+	return gen.CreateVideo200JSONResponse(a.video(subject)), err
 }
 
 // GetVideo serves GET /v1/avatars/inference_details.
 func (a *API) GetVideo(ctx context.Context, request gen.GetVideoRequestObject) (gen.GetVideoResponseObject, error) {
 	subject, err := a.studio.Find(ctx, caller(ctx), studio.Video, request.Params.InferenceID)
-	if err != nil {
-		return nil, err
-	}
-	return gen.GetVideo200JSONResponse(a.video(subject)), nil
+	return gen.GetVideo200JSONResponse(a.video(subject)), err
 }
 
 func (a *API) video(s studio.Subject) gen.Video {

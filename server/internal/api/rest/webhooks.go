@@ -13,10 +13,7 @@ func (a *API) GetWebhookSecrets(
 	ctx context.Context, _ gen.GetWebhookSecretsRequestObject,
 ) (gen.GetWebhookSecretsResponseObject, error) {
 	secrets, err := a.studio.WebhookSecretsInForce(ctx, caller(ctx))
-	if err != nil {
-		return nil, err
-	}
-	return gen.GetWebhookSecrets200JSONResponse(secretList(secrets)), nil
+	return gen.GetWebhookSecrets200JSONResponse(secretList(secrets)), err
 }
 
 // RotateWebhookSecret serves POST /v1/webhooks/rotate_secret.
@@ -24,10 +21,7 @@ func (a *API) RotateWebhookSecret(
 	ctx context.Context, _ gen.RotateWebhookSecretRequestObject,
 ) (gen.RotateWebhookSecretResponseObject, error) {
 	secrets, err := a.studio.RotateWebhookSecret(ctx, caller(ctx))
-	if err != nil {
-		return nil, err
-	}
-	return gen.RotateWebhookSecret200JSONResponse(secretList(secrets)), nil
+	return gen.RotateWebhookSecret200JSONResponse(secretList(secrets)), err
 }
 
 // TestWebhook serves POST /v1/webhooks/test.
@@ -50,24 +44,18 @@ func (a *API) TestWebhook(
 // ListEndpoints serves GET /v1/webhooks/endpoints.
 func (a *API) ListEndpoints(ctx context.Context, request gen.ListEndpointsRequestObject) (gen.ListEndpointsResponseObject, error) {
 	page, err := a.studio.Endpoints(ctx, caller(ctx), value(request.Params.Cursor), pageSize(request.Params.Limit))
-	if err != nil {
-		return nil, err
-	}
 	list := gen.ListEndpoints200JSONResponse{Data: make([]gen.Endpoint, len(page.Endpoints)), NextCursor: optional(page.Next)}
 	for i, e := range page.Endpoints {
 		list.Data[i] = endpoint(e)
 	}
-	return list, nil
+	return list, err
 }
 
 // SetEndpoint serves POST /v1/webhooks/set_endpoint.
 func (a *API) SetEndpoint(ctx context.Context, request gen.SetEndpointRequestObject) (gen.SetEndpointResponseObject, error) {
 	enabled := request.Body.State == gen.EndpointSwitchEnabled
 	e, err := a.studio.SetEndpoint(ctx, caller(ctx), request.Body.EndpointID, enabled)
-	if err != nil {
-		return nil, err
-	}
-	return gen.SetEndpoint200JSONResponse(endpoint(e)), nil
+	return gen.SetEndpoint200JSONResponse(endpoint(e)), err
 }
 
 func endpoint(e studio.Endpoint) gen.Endpoint {
