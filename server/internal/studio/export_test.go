@@ -29,3 +29,6 @@ func Frame(parts ...string) []byte { return frame(parts...) }
 
 // Searchable calls searchable.
 func Searchable(text string) string { return searchable(text) }
+
+// Keys returns the number of keys in use.
+func (k *KeyedSemaphore) Keys() int { return len(k.keys) }

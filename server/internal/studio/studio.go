@@ -80,8 +80,8 @@ type Store interface {
 // Service implements the use cases. It is safe for concurrent use.
 type Service struct {
 	Config
-	operators   OperatorStore // nil if Store is none
-	loginLocks  keyedLock
+	operators   OperatorStore  // nil if Store is none
+	loginLocks  KeyedSemaphore // by account and address
 	comparisons comparisonQueue
 	decoy       decoy
 
@@ -96,7 +96,9 @@ func New(cfg Config) *Service {
 		cfg.Now = time.Now
 	}
 	operators, _ := cfg.Store.(OperatorStore)
-	s := &Service{Config: cfg, operators: operators, comparisons: newComparisonQueue(), feeds: newFeeds()}
+	s := &Service{
+		Config: cfg, operators: operators, loginLocks: KeyedSemaphore{Limit: 1, Queue: maxAtOnce}, comparisons: newComparisonQueue(), feeds: newFeeds(),
+	}
 	s.Store.OnEvents(s.feeds.wake)
 	return s
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 const (
@@ -33,17 +34,13 @@ var errBodies = errors.New("ratelimit: the user has too many requests with large
 // without a user are not bounded. It is safe for concurrent use.
 type Bodies struct {
 	streamed      string
-	reading, work places // of which a request has one of each, in this order
+	reading, work studio.KeyedSemaphore // by user; a request has a place of each, in this order
 }
 
 // NewBodies returns a Bodies. streamed is the id of an operation that streams the bodies of its requests instead of
 // holding them in memory, so that they are not bounded, or "".
 func NewBodies(streamed string) *Bodies {
-	return &Bodies{
-		streamed: streamed,
-		reading:  places{n: readPlaces, users: make(map[string]*userPlaces)},
-		work:     places{n: workPlaces, users: make(map[string]*userPlaces)},
-	}
+	return &Bodies{streamed: streamed, reading: studio.KeyedSemaphore{Limit: readPlaces}, work: studio.KeyedSemaphore{Limit: workPlaces}}
 }
 
 // Admit bounds the requests in progress. It is for [server.Config].Admit: the body of a request that waits is not read.
@@ -75,68 +72,19 @@ func (b *Bodies) Middleware(next gen.StrictHandlerFunc, operationID string) gen.
 }
 
 // enter waits for a place of the user of a request, if it needs one. It returns the response if there is none.
-func (b *Bodies) enter(ctx context.Context, p *places, r *http.Request, operationID string) (leave func(), refusal *server.Error) {
+func (b *Bodies) enter(ctx context.Context, places *studio.KeyedSemaphore, r *http.Request, operationID string) (leave func(), refusal *server.Error) {
 	caller, known := server.PrincipalFrom(ctx)
 	small := r.ContentLength >= 0 && r.ContentLength <= smallBody
 	if !known || small || operationID == b.streamed {
 		return func() {}, nil
 	}
-	leave, err := p.enter(ctx, caller.UserID)
+	waiting, cancel := context.WithTimeoutCause(ctx, bodyWait, errBodies)
+	defer cancel()
+	leave, err := places.Acquire(waiting, caller.UserID)
 	if err != nil {
 		return nil, server.Busy(bodyWait, err)
 	}
 	return leave, nil
-}
-
-// places has n places for each user.
-type places struct {
-	n     int
-	mu    sync.Mutex
-	users map[string]*userPlaces // those with requests
-}
-
-type userPlaces struct {
-	taken chan struct{} // has a value for each request that has a place
-	asked int           // requests that have a place or wait for one
-}
-
-// enter waits for a place of a user. The error is errBodies or that of ctx.
-func (p *places) enter(ctx context.Context, userID string) (leave func(), err error) {
-	of := p.ask(userID)
-	timer := time.NewTimer(bodyWait)
-	defer timer.Stop()
-	select {
-	case of.taken <- struct{}{}:
-		return func() { <-of.taken; p.forget(userID, of) }, nil
-	case <-timer.C:
-		err = errBodies
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	p.forget(userID, of)
-	return nil, err
-}
-
-// ask adds a request of a user.
-func (p *places) ask(userID string) *userPlaces {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	of := p.users[userID]
-	if of == nil {
-		of = &userPlaces{taken: make(chan struct{}, p.n)}
-		p.users[userID] = of
-	}
-	of.asked++
-	return of
-}
-
-// forget removes a request of a user.
-func (p *places) forget(userID string, of *userPlaces) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if of.asked--; of.asked == 0 {
-		delete(p.users, userID)
-	}
 }
 
 // leavingWriter calls leave before the response body begins.

@@ -100,7 +100,7 @@ type Console struct {
 	cfg        Config
 	cookieName string // without TLS
 	pages      map[string]*template.Template
-	forms      *userLimiter
+	forms      studio.KeyedSemaphore // by user
 }
 
 // New returns a Console.
@@ -112,7 +112,9 @@ func New(cfg Config) *Console {
 	if cfg.NoVideo == nil {
 		cfg.NoVideo = func(studio.Subject) string { return "" }
 	}
-	return &Console{cfg: cfg, cookieName: cookieName(cfg.Studio.PublicURL), pages: parsePages(), forms: newUserLimiter(maxForms)}
+	return &Console{
+		cfg: cfg, cookieName: cookieName(cfg.Studio.PublicURL), pages: parsePages(), forms: studio.KeyedSemaphore{Limit: maxForms, Queue: maxForms},
+	}
 }
 
 // Wrap returns a handler that serves the pages and passes all other requests to api. It is used for

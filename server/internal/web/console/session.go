@@ -95,10 +95,11 @@ func (c *Console) anyone(page func(w http.ResponseWriter, r *http.Request) error
 // serve serves a page, unless the user sends too many forms at once.
 func (c *Console) serve(page page, w http.ResponseWriter, r *http.Request, s session) error {
 	if r.Method == http.MethodPost && r.URL.Path != UploadsPath {
-		if !c.forms.acquire(s.ID) {
-			return &server.Error{Status: http.StatusTooManyRequests, Detail: "Too many forms are sent at once.", RetryAfter: time.Second}
+		release, err := c.forms.Acquire(r.Context(), s.ID)
+		if err != nil {
+			return &server.Error{Status: http.StatusTooManyRequests, Detail: "Too many forms are sent at once.", RetryAfter: time.Second, Err: err}
 		}
-		defer c.forms.release(s.ID)
+		defer release()
 		if err := parseForm(r); err != nil {
 			return err
 		}
