@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -28,13 +29,12 @@ type inProgress struct {
 
 // counted is the state of a user since the rows were last counted.
 type counted struct {
-	slots    chan struct{} // one for each creation that has begun
-	counting chan struct{} // held while the rows are counted
+	slots   chan struct{} // has a value for each creation that has begun
+	running atomic.Int64  // creations that were admitted; some may have a row already
 
-	mu      sync.Mutex
-	left    int       // creations that may begin before the next count
-	running int       // creations that have begun; some may have a row already
-	full    time.Time // time of the last count at the limit
+	lock chan struct{} // has a value while left and full are used, and the rows are counted
+	left int           // creations that may begin before the next count
+	full time.Time     // time of the last count at the limit
 }
 
 // begin admits a creation. The caller must call end when the row has been written. The error is
@@ -49,19 +49,9 @@ func (p *inProgress) begin(ctx context.Context, s *Service, userID string) (end 
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	defer func() {
-		if err != nil {
-			<-c.slots
-		}
-	}()
-	admitted, stale, _ := c.take(s.now())
-	if stale {
-		if admitted, err = c.recount(ctx, s, userID); err != nil {
-			return nil, err
-		}
-	}
-	if !admitted {
-		return nil, ErrTooManyCreations.After(creationPause)
+	if err := c.take(ctx, s, userID); err != nil {
+		<-c.slots
+		return nil, err
 	}
 	return c.end, nil
 }
@@ -75,57 +65,40 @@ func (p *inProgress) of(userID string, slots int) *counted {
 	if p.users == nil || len(p.users) >= maxCounted {
 		p.users = make(map[string]*counted)
 	}
-	c := &counted{slots: make(chan struct{}, slots), counting: make(chan struct{}, 1)}
+	c := &counted{slots: make(chan struct{}, slots), lock: make(chan struct{}, 1)}
 	p.users[userID] = c
 	return c
 }
 
-// take admits a creation if one is left. Otherwise it reports whether the rows must be counted, and the running
-// creations.
-func (c *counted) take(now time.Time) (admitted, stale bool, running int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.left > 0 {
-		c.left--
-		c.running++
-		return true, false, c.running
-	}
-	age := now.Sub(c.full)
-	return false, age >= recountAfter || age < 0, c.running
-}
-
-// recount counts the rows and then takes. One call counts at a time: the result of an older count would admit
-// creations again that a newer count has admitted.
-func (c *counted) recount(ctx context.Context, s *Service, userID string) (admitted bool, err error) {
+// take admits a creation if one is left. If none is, it counts the rows, unless they were just found to be too many.
+// One call counts at a time: the result of an older count would admit creations again that a newer count has admitted.
+func (c *counted) take(ctx context.Context, s *Service, userID string) error {
 	select {
-	case c.counting <- struct{}{}:
+	case c.lock <- struct{}{}:
 	case <-ctx.Done():
-		return false, ctx.Err()
+		return ctx.Err()
 	}
-	defer func() { <-c.counting }()
-	admitted, stale, running := c.take(s.now())
-	if !stale { // another call has counted
-		return admitted, nil
+	defer func() { <-c.lock }()
+	if age := s.now().Sub(c.full); c.left == 0 && (age >= recountAfter || age < 0) {
+		running := int(c.running.Load()) // no other begins before left is set; these may be counted or not
+		rows, err := s.Store.CreationsInProgress(ctx, userID)
+		if err != nil {
+			return err
+		}
+		if c.left = max(0, min(s.MaxInProgress-rows, cap(c.slots))-running); c.left == 0 {
+			c.full = s.now()
+		}
 	}
-	rows, err := s.Store.CreationsInProgress(ctx, userID)
-	if err != nil {
-		return false, err
+	if c.left == 0 {
+		return ErrTooManyCreations.After(creationPause)
 	}
-	c.mu.Lock()
-	// No creation has begun since take, because none was left. Those that were running may have been counted or not.
-	c.left = min(s.MaxInProgress-rows, cap(c.slots)) - running
-	if c.left <= 0 {
-		c.left, c.full = 0, s.now()
-	}
-	c.mu.Unlock()
-	admitted, _, _ = c.take(s.now())
-	return admitted, nil
+	c.left--
+	c.running.Add(1)
+	return nil
 }
 
 func (c *counted) end() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.running--
+	c.running.Add(-1)
 	<-c.slots
 }
 
