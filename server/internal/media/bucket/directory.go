@@ -46,7 +46,7 @@ func (d Directory) Create() (Directory, error) {
 	if err := os.MkdirAll(d.dir, 0o700); err != nil {
 		return d, err
 	}
-	dir, err := filepath.EvalSymlinks(d.dir) // openDirectly accepts no links
+	dir, err := filepath.EvalSymlinks(d.dir) // Store.Overlaps compares the paths
 	return Directory{dir}, err
 }
 
@@ -77,10 +77,7 @@ func (d Directory) Open(_ context.Context, key string) (_ File, err error) {
 	if err != nil {
 		return File{}, studio.ErrNotFound
 	}
-	content, err := openDirectly(filepath.Join(d.dir, name))
-	if err != nil {
-		content, err = openStepwise(d.dir, name)
-	}
+	content, err := openFile(d.dir, name)
 	if err != nil {
 		return File{}, err
 	}
@@ -94,8 +91,9 @@ func (d Directory) Open(_ context.Context, key string) (_ File, err error) {
 	return File{content, info.Size(), info.ModTime()}, nil
 }
 
-// openStepwise opens a file after it has looked for a link in each part of its name.
-func openStepwise(dir, name string) (*os.File, error) {
+// openFile opens a file after it has looked for a link in each part of its name. The root prevents that one which comes
+// afterwards leads out of the directory.
+func openFile(dir, name string) (*os.File, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
