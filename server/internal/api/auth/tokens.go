@@ -48,8 +48,6 @@ type Tokens struct {
 	mu   sync.Mutex
 	keys []signingKey                  // ordered by the time from which they sign
 	seen map[[sha256.Size]byte]*access // verified tokens, by hash
-
-	streams streams
 }
 
 // access is the content of a valid token.
