@@ -84,7 +84,7 @@ func Protect(policy string, next http.Handler) http.Handler {
 		header := w.Header()
 		header.Set("Content-Security-Policy", policy)
 		header.Set("Cross-Origin-Opener-Policy", "same-origin")
-		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("Referrer-Policy", "no-referrer") // a path may be a secret
 		header.Set("X-Content-Type-Options", "nosniff")
 		next.ServeHTTP(w, r)
 	})

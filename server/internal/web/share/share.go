@@ -20,6 +20,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/web/asset"
 )
 
 // maxTitle is the maximum length of a title on the page and in previews, in characters. The API allows longer ones.
@@ -37,32 +38,25 @@ type handler struct {
 	serveFile func(w http.ResponseWriter, r *http.Request, key string)
 	mapError  func(ctx context.Context, err error) *server.Error
 	page      *template.Template
-	policy    string // Content-Security-Policy
 }
 
-// New returns a handler for [studio.SharePath]. serveFile serves the media file with the given key, and forbids reuse
-// without revalidation. mapError converts an error of the service to a response, as in [server.Config].
+// New returns a handler for [studio.SharePath]. serveFile serves the media file with the given key. mapError converts an
+// error of the service to a response, as in [server.Config].
 func New(
 	service *studio.Service, serveFile func(w http.ResponseWriter, r *http.Request, key string), mapError func(ctx context.Context, err error) *server.Error,
 ) http.Handler {
+	h := &handler{studio: service, serveFile: serveFile, mapError: mapError, page: template.Must(template.New("").Parse(pageText))}
 	hash := sha256.Sum256([]byte(style))
-	h := &handler{
-		studio: service, serveFile: serveFile, mapError: mapError, page: template.Must(template.New("").Parse(pageText)),
-		policy: "default-src 'none'; img-src 'self' data:; media-src 'self'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) +
-			"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-	}
+	policy := "default-src 'none'; img-src 'self' data:; media-src 'self'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) +
+		"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+studio.SharePath+"{link}", h.found(h.showPage))
 	mux.HandleFunc("GET "+studio.SharePath+"{link}/{file}", h.found(h.showFile))
 	mux.HandleFunc(studio.SharePath, h.notFound)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		header := w.Header()
-		header.Set("Content-Security-Policy", h.policy)
-		header.Set("Referrer-Policy", "no-referrer") // the link is a secret
-		header.Set("X-Content-Type-Options", "nosniff")
-		header.Set("X-Robots-Tag", "noindex")
+	return asset.Protect(policy, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Robots-Tag", "noindex")
 		mux.ServeHTTP(w, r)
-	})
+	}))
 }
 
 // found calls show with the project of the link. show reports whether the project has what was requested.
@@ -98,6 +92,7 @@ func (h *handler) showFile(w http.ResponseWriter, r *http.Request, project studi
 	if file == "" || path.Ext(file) != extension {
 		return false
 	}
+	w.Header().Set("Cache-Control", "private, no-cache") // a browser must ask again before each use
 	h.serveFile(w, r, studio.ResultKey(project.ID, file))
 	return true
 }
