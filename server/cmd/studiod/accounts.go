@@ -70,10 +70,11 @@ func addWorkspace(ctx context.Context, command *cli.Command) error {
 
 func changeMember(ctx context.Context, command *cli.Command, service *studio.Service) error {
 	workspaceID, email := command.Args().Get(0), command.Args().Get(1)
+	by := studio.User{Email: byCommand}
 	if command.Bool("remove") {
-		return revoked(ctx, explain(service.RemoveMember(ctx, workspaceID, email), "member of this workspace"))
+		return revoked(ctx, explain(service.ChangeMember(ctx, by, workspaceID, email, false), "member of this workspace"))
 	}
-	return explain(service.AddMember(ctx, workspaceID, email), "workspace or user")
+	return explain(service.ChangeMember(ctx, by, workspaceID, email, true), "workspace or user")
 }
 
 func listWorkspaces(ctx context.Context, command *cli.Command, db *store.Store) error {

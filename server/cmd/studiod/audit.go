@@ -36,13 +36,11 @@ func listActs(ctx context.Context, command *cli.Command, service *studio.Service
 }
 
 // audited makes the commands that change what users have record each run, with its arguments and options, which contain
-// no secrets.
-// Disabling and deleting a user, changing a role and stopping the sharing of a video are recorded with the change.
+// no secrets. What the console does, too, is recorded with the change.
 func audited(root *cli.Command) {
 	changes := []string{
-		"user add", "user password", "token revoke", "token rotate", "workspace add", "workspace member",
-		"secret rotate", "key add", "key revoke", "project import", "event replay", "endpoint pause", "endpoint enable",
-		"delivery pause", "delivery resume", "keyfile rotate", "keyfile reset",
+		"user add", "user password", "token rotate", "workspace add", "secret rotate", "key add", "key revoke",
+		"project import", "event replay", "endpoint pause", "endpoint enable", "delivery pause", "delivery resume", "keyfile rotate", "keyfile reset",
 	}
 	for _, group := range root.Commands {
 		for _, command := range group.Commands {

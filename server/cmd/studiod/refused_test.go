@@ -59,7 +59,7 @@ func (d *testDaemon) sharedVideo(t *testing.T) (id, link string) {
 // and for a file. The user becomes an operator.
 func (d *testDaemon) everything(t *testing.T) (all []served) {
 	t.Helper()
-	check(t, d.studio.SetRole(t.Context(), testEmail, studio.Operator))
+	check(t, d.studio.ChangeRole(t.Context(), studio.User{}, testEmail, studio.Operator))
 	id, link := d.sharedVideo(t)
 	file, _ := d.media.URL(studio.ResultKey(id, "out.mp4"))
 	pair := login(t, d.url(), testEmail)

@@ -68,7 +68,7 @@ func sessionEnds(ctx context.Context, at *studio.Service, s tokensOf) map[string
 			}
 			return err
 		}},
-		"revoked":           {true, func() error { return at.RevokeTokens(ctx, email) }},
+		"revoked":           {true, func() error { return at.EndSessions(ctx, studio.User{}, email) }},
 		"by an operator":    {true, func() error { return at.EndSessions(ctx, studio.User{}, email) }},
 		"the user disabled": {true, func() error { return at.SetUserEnabled(ctx, studio.User{}, email, false) }},
 		"the user deleted":  {true, func() error { return at.RemoveUser(ctx, studio.User{}, email) }},

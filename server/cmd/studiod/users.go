@@ -113,7 +113,7 @@ func setEnabled(enabled bool) cli.ActionFunc {
 }
 
 func revokeTokens(ctx context.Context, command *cli.Command, service *studio.Service) error {
-	return revoked(ctx, explain(service.RevokeTokens(ctx, command.Args().First()), "user"))
+	return revoked(ctx, explain(service.EndSessions(ctx, studio.User{Email: byCommand}, command.Args().First()), "user"))
 }
 
 // revoked returns the error of a revocation, or waits until all daemons have read it.

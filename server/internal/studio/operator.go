@@ -97,7 +97,8 @@ func (s *Service) NewResetLink(ctx context.Context, by User, email string) (secr
 	return s.newLink(ctx, Link{Purpose: ResetLink, Email: user.Email, By: by.ID})
 }
 
-// EndSessions ends all sessions of a user, as [Service.RevokeTokens] does.
+// EndSessions ends all sessions of a user, as [Service.EndSession] ends one. All known addresses of the user are
+// forgotten.
 func (s *Service) EndSessions(ctx context.Context, by User, email string) error {
 	ctx, user, err := s.actOn(ctx, by, "ended the sessions", email)
 	if err != nil {
@@ -162,7 +163,7 @@ func (s *Service) removeUser(ctx context.Context, by, user User, action string) 
 	return err
 }
 
-// ChangeRole changes the role of a user.
+// ChangeRole changes the role of a user. It takes effect with the next request.
 func (s *Service) ChangeRole(ctx context.Context, by User, email string, role Role) error {
 	action := "made an operator"
 	if role != Operator {
@@ -218,7 +219,9 @@ func (s *Service) CreateWorkspace(ctx context.Context, by User, name string) (id
 	return workspace.ID, err
 }
 
-// ChangeMember adds a user to a workspace or removes the user.
+// ChangeMember adds a user to a workspace, which is idempotent, or removes the user. A user who is removed loses the
+// access with the next request, and API keys for the workspace are refused as [Service.RevokeAPIKey] describes. Projects
+// stay in the workspace. The error is [ErrNotFound] if the user is not a member.
 func (s *Service) ChangeMember(ctx context.Context, by User, workspaceID, email string, member bool) error {
 	change, action := s.Store.RemoveMember, "removed from workspace "+workspaceID
 	if member {

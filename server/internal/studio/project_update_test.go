@@ -302,7 +302,7 @@ func TestSharedProject_isHiddenByOperators(t *testing.T) {
 		service := studio.New(studiotest.Config(db, clock.Now))
 		ada, _ := team(t, service, "ada@example.com")
 		operator := studiotest.AddUser(t, service, "olga@example.com")
-		check(t, service.SetRole(t.Context(), operator.Email, studio.Operator))
+		check(t, service.ChangeRole(t.Context(), studio.User{}, operator.Email, studio.Operator))
 		made := lipsync(t, service, ada.ID, 1)
 		share := func() string {
 			clock.Add(time.Second)

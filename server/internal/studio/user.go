@@ -127,7 +127,7 @@ func (s *Service) newUser(id, email, hash string) User {
 	return User{ID: id, Email: email, PasswordHash: hash, CreatedAt: s.now()}
 }
 
-// SetPassword replaces the password of a user and ends all sessions, as [Service.RevokeTokens] does.
+// SetPassword replaces the password of a user and ends all sessions, as [Service.EndSessions] does.
 func (s *Service) SetPassword(ctx context.Context, email, password string) error {
 	user, err := s.UserByEmail(ctx, email)
 	if err != nil {
@@ -184,28 +184,9 @@ func (s *Service) hash(ctx context.Context, client netip.Addr, known bool, passw
 	return s.Passwords.Hash(ctx, password)
 }
 
-// SetRole replaces the role of a user. It takes effect with the next request.
-func (s *Service) SetRole(ctx context.Context, email string, role Role) error {
-	user, err := s.UserByEmail(ctx, email)
-	if err != nil {
-		return err
-	}
-	return s.Store.SetRole(ctx, user.ID, role)
-}
-
 // UserByEmail returns the user with the given email.
 func (s *Service) UserByEmail(ctx context.Context, email string) (User, error) {
 	return s.Store.UserByEmail(ctx, s.NormalizeEmail(email))
-}
-
-// RevokeTokens ends all sessions of a user, as [Service.EndSession] ends one. All known addresses of the user are
-// forgotten.
-func (s *Service) RevokeTokens(ctx context.Context, email string) error {
-	user, err := s.UserByEmail(ctx, email)
-	if err != nil {
-		return err
-	}
-	return s.Store.RevokeTokens(ctx, user.ID, s.now())
 }
 
 // RevocationInterval is the interval at which daemons poll revocations.

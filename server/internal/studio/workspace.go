@@ -67,17 +67,6 @@ func (s *Service) AddMember(ctx context.Context, workspaceID, email string) erro
 	return s.Store.AddMember(ctx, workspaceID, user.ID)
 }
 
-// RemoveMember removes a user from a workspace. The user loses the access with the next request, and API keys for the
-// workspace are refused as [Service.RevokeAPIKey] describes. Projects stay in the workspace. The error is [ErrNotFound]
-// if the user is not a member.
-func (s *Service) RemoveMember(ctx context.Context, workspaceID, email string) error {
-	user, err := s.UserByEmail(ctx, email)
-	if err != nil {
-		return err
-	}
-	return s.Store.RemoveMember(ctx, workspaceID, user.ID)
-}
-
 // maxWorkspaces limits the workspaces that are listed.
 const maxWorkspaces = 200
 

@@ -67,7 +67,7 @@ func TestIdempotencyKey_getsTheFirstResponse(t *testing.T) {
 				return err
 			}, nil},
 			{"no membership", func() error {
-				return s.studio.RemoveMember(ctx, s.workspace.ID, s.user.Email)
+				return s.store.RemoveMember(ctx, s.workspace.ID, s.user.ID)
 			}, []string{"not_a_member", lipsyncs}},
 			{"credits used", func() error {
 				s.check(s.studio.AddMember(ctx, s.workspace.ID, s.user.Email))

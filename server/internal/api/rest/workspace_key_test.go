@@ -107,7 +107,7 @@ func TestWorkspaceKey_staysInItsWorkspace(t *testing.T) {
 		s.token = here
 		s.wantCode("api_key_workspace", "", "POST", "/v1/avatars/delete_avatar", ofAvatar, nil)
 
-		s.check(s.studio.RemoveMember(t.Context(), s.workspace.ID, s.user.Email))
+		s.check(s.store.RemoveMember(t.Context(), s.workspace.ID, s.user.ID))
 		s.clock.Add(time.Second)
 		each(here, func(operation) (status int, shows string) {
 			return http.StatusUnauthorized, `"code":"unauthorized"`

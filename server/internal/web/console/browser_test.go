@@ -236,7 +236,7 @@ func TestBrowser_worksWithoutScripts(t *testing.T) {
 	s := newSite(t, newSQLite(t))
 	tab := s.openTab(t, "/console/lipsyncs/new")
 	tab.DisableScripts()
-	check(t, s.studio.RevokeTokens(t.Context(), email))
+	check(t, s.studio.EndSessions(t.Context(), studio.User{}, email))
 	tab.Do(chromedp.Submit("form.create"), chromedp.WaitVisible("#email"))
 	tab.Faults() // the error status
 	tab.Do(chromedp.SendKeys("#email", email), chromedp.SendKeys("#password", password+"\r"))

@@ -147,8 +147,7 @@ func signedIn(t *testing.T, change ...func(*console.Config)) (*site, *visitor) {
 // join adds a user with a role, and signs the user in.
 func (s *site) join(t *testing.T, email string, role studio.Role) *visitor {
 	t.Helper()
-	studiotest.AddUser(t, s.studio, email)
-	check(t, s.studio.SetRole(t.Context(), email, role))
+	check(t, s.store.SetRole(t.Context(), studiotest.AddUser(t, s.studio, email).ID, role))
 	return s.signIn(t, email)
 }
 

@@ -19,7 +19,7 @@ import (
 // operator returns a visitor who is an operator.
 func (s *site) operator(t testing.TB) *visitor {
 	t.Helper()
-	check(t, s.studio.SetRole(t.Context(), email, studio.Operator))
+	check(t, s.studio.ChangeRole(t.Context(), studio.User{}, email, studio.Operator))
 	return s.signIn(t, email)
 }
 
@@ -85,7 +85,7 @@ func TestLinks_end(t *testing.T) {
 		var later time.Duration
 		s.studio.Now = func() time.Time { return time.Now().UTC().Add(later) }
 		bob := studiotest.AddUser(t, s.studio, "bob@example.com")
-		check(t, s.studio.SetRole(ctx, email, studio.Operator))
+		check(t, s.studio.ChangeRole(ctx, studio.User{}, email, studio.Operator))
 		ada, err := s.studio.UserByEmail(ctx, email)
 		check(t, err)
 		lapse := func(d time.Duration) func(studio.User) error {
@@ -105,7 +105,7 @@ func TestLinks_end(t *testing.T) {
 			later = 0
 			check(t, s.studio.SetUserEnabled(ctx, ada, bob.Email, true))
 			by := studiotest.AddUser(t, s.studio, strings.ReplaceAll(name, " ", "-")+"@example.com")
-			check(t, s.studio.SetRole(ctx, by.Email, studio.Operator))
+			check(t, s.studio.ChangeRole(ctx, studio.User{}, by.Email, studio.Operator))
 			secret, err := s.studio.NewResetLink(ctx, by, bob.Email)
 			if !c.reset {
 				secret, err = s.studio.Invite(ctx, by, "eve@example.com", "", true)

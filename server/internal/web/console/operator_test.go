@@ -32,7 +32,7 @@ func TestOperator_seesUsersAndWaitingWork(t *testing.T) {
 		s.addEvent(t, "https://paused.example/path?key=secret", studio.Attempt{Status: 500, Failure: "status"}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule})
 		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://paused.example", Until: time.Now().Add(time.Hour)}))
 		studiotest.AddUser(t, s.studio, "olga@example.com")
-		check(t, s.studio.SetRole(t.Context(), "Olga@example.com", studio.Operator))
+		check(t, s.studio.ChangeRole(t.Context(), studio.User{}, "Olga@example.com", studio.Operator))
 		v := s.signIn(t, "olga@example.com")
 		users := v.get("/console/users")
 		users.want(t, http.StatusOK, email, s.user.ID, "olga@example.com", `<span class="badge">operator</span>`, ">1 in progress<")
@@ -136,10 +136,10 @@ func TestOperator_hidesPagesFromOtherUsers(t *testing.T) {
 		}
 	}
 	wantHidden()
-	check(t, s.studio.SetRole(t.Context(), email, studio.Operator))
+	check(t, s.studio.ChangeRole(t.Context(), studio.User{}, email, studio.Operator))
 	for _, path := range operatorPaths() {
 		v.get(path).want(t, http.StatusOK, `<a href="/console/users"`, `<a href="/console/service"`)
 	}
-	check(t, s.studio.SetRole(t.Context(), email, studio.NoRole))
+	check(t, s.store.SetRole(t.Context(), s.user.ID, studio.NoRole))
 	wantHidden()
 }

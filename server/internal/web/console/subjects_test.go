@@ -186,7 +186,7 @@ func TestSubjects_streamChanges(t *testing.T) {
 	third := s.create(t, studio.Lipsync, "Third")
 	one = v.stream(t, "/console/lipsyncs/"+third.ID+"/live")
 	one.want("state", "processing")
-	check(t, s.studio.RevokeTokens(t.Context(), email))
+	check(t, s.studio.EndSessions(t.Context(), studio.User{}, email))
 	one.want("state", "You have been signed out.")
 	one.want("done", "")
 }

@@ -222,7 +222,7 @@ func TestEvents_streamNewEvents(t *testing.T) {
 	lipsync := s.addEvent(t, "https://hooks.example.com/", studio.Attempt{Failure: "connect"}, store.Outcome{State: studio.EventPending, RetryAt: time.Now().Add(time.Second)})
 	all.wantSoon(lipsync.ID)
 	v.post("/console/logout", nil)
-	check(t, s.studio.RevokeTokens(t.Context(), email))
+	check(t, s.studio.EndSessions(t.Context(), studio.User{}, email))
 	for _, page := range []fragments{all, avatars} {
 		page.wantSoon("You have been signed out.")
 		page.want("done", "")
