@@ -1,6 +1,7 @@
 package studio
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -117,6 +118,25 @@ func (s *Service) addStream(userID string) (*eventStream, error) {
 		go s.findEvents(ctx)
 	}
 	return stream, nil
+}
+
+// Changes returns a channel that receives a value when a user may have new events, until ctx ends. It counts as a
+// stream. The error is [ErrTooManyStreams] as for [Service.StreamEvents].
+func (s *Service) Changes(ctx context.Context, userID string) (<-chan struct{}, error) {
+	stream, err := s.addStream(userID) //nolint:contextcheck // watchEvents outlives the stream
+	if err != nil {
+		return nil, err
+	}
+	context.AfterFunc(ctx, func() { s.endStream(ctx, stream, nil) })
+	return stream.wake, nil
+}
+
+// endStream ends a stream for a reason, by default the cause of ctx.
+func (s *Service) endStream(ctx context.Context, stream *eventStream, reason error) {
+	s.removeStream(stream)
+	if s.OnStreamEnd != nil {
+		s.OnStreamEnd(ctx, cmp.Or(reason, context.Cause(ctx)))
+	}
 }
 
 // removeStream removes a stream that addStream has returned.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -65,12 +64,6 @@ func (s *Service) StreamEvents(ctx context.Context, userID, after string) (iter.
 	}
 	stream.position, stream.told, stream.read = from.CreatedAt, from.CreatedAt, readTime(from)
 	stream.workspace = onlyWorkspace(ctx)
-	end := func(reason error) {
-		s.removeStream(stream)
-		if s.OnStreamEnd != nil {
-			s.OnStreamEnd(ctx, reason)
-		}
-	}
 	if after == "" {
 		var last map[string]time.Time
 		var err error
@@ -83,7 +76,7 @@ func (s *Service) StreamEvents(ctx context.Context, userID, after string) (iter.
 			stream.position = time.UnixMicro(0) // before the first event
 		}
 	}
-	neverRead := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
+	neverRead := context.AfterFunc(ctx, func() { s.endStream(ctx, stream, nil) })
 	now := s.now()
 	since := now.Add(-Retention)
 	return func(yield func(StreamedEvent, error) bool) {
@@ -92,17 +85,17 @@ func (s *Service) StreamEvents(ctx context.Context, userID, after string) (iter.
 			return
 		}
 		var reason error
-		defer func() { end(cmp.Or(reason, context.Cause(ctx))) }()
+		defer func() { s.endStream(ctx, stream, reason) }()
 		if after != "" && stream.read.Before(since) {
 			stream.read = now
 			position := s.cursor(streamList(userID), readPosition(from.CreatedAt, now))
-			if !s.sendItems(ctx, yield, &StreamedEvent{Position: position, RetainedSince: since}) {
+			if !s.sendItems(ctx, yield, StreamedEvent{Position: position, RetainedSince: since}) {
 				return
 			}
 		}
 		for {
 			items, err := s.nextItems(ctx, stream)
-			if err != nil {
+			if err = cmp.Or(context.Cause(ctx), err); err != nil {
 				reason = err
 				yield(StreamedEvent{}, err)
 				return
@@ -115,14 +108,14 @@ func (s *Service) StreamEvents(ctx context.Context, userID, after string) (iter.
 }
 
 // sendItems yields items until ctx ends. It returns false after yield has.
-func (s *Service) sendItems(ctx context.Context, yield func(StreamedEvent, error) bool, items ...*StreamedEvent) (more bool) {
+func (s *Service) sendItems(ctx context.Context, yield func(StreamedEvent, error) bool, items ...StreamedEvent) (more bool) {
 	more = true
 	OnOwnStack(func() { // yield encodes and writes an item
 		for _, item := range items {
 			if ctx.Err() != nil {
 				return
 			}
-			if more = yield(*item, nil); !more {
+			if more = yield(item, nil); !more {
 				return
 			}
 			s.feeds.sent.Add(1)
@@ -145,26 +138,16 @@ type eventStream struct {
 	readAll   bool          // whether there were no more events
 }
 
-// nextItems waits for items of a stream.
-func (s *Service) nextItems(ctx context.Context, stream *eventStream) (items []*StreamedEvent, err error) {
-	for len(items) == 0 && err == nil {
-		if stream.readAll {
-			select {
-			case <-ctx.Done():
-			case <-stream.wake:
-			}
+// nextItems waits until a stream may have new events, and reads a page of them. If there are no more, an item has the
+// position of the stream, unless the client knows it. There may be no items.
+func (s *Service) nextItems(ctx context.Context, stream *eventStream) (items []StreamedEvent, err error) {
+	if stream.readAll {
+		select {
+		case <-ctx.Done():
+			return nil, nil
+		case <-stream.wake:
 		}
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		items, err = s.readItems(ctx, stream)
 	}
-	return items, err
-}
-
-// readItems reads a page of events. If there are no more, an item has the position of the stream, unless the client
-// knows it.
-func (s *Service) readItems(ctx context.Context, stream *eventStream) (items []*StreamedEvent, err error) {
 	select {
 	case <-ctx.Done():
 		return nil, nil
@@ -173,51 +156,29 @@ func (s *Service) readItems(ctx context.Context, stream *eventStream) (items []*
 	var events []EventRecord
 	OnOwnStack(func() { events, err = s.Store.NewEvents(ctx, stream.userID, stream.position, feedPage) })
 	<-s.feeds.reads
-	switch {
-	case ctx.Err() != nil:
-		return nil, nil
-	case errors.Is(err, ErrBusy):
+	if errors.Is(err, ErrBusy) {
 		Pause(ctx, feedPause)
 		Signal(stream.wake)
 		return nil, nil
-	case err != nil:
+	} else if err != nil {
 		return nil, err
 	}
-	items = stream.accept(s.streamedEvents(stream.userID, events))
+	list := streamList(stream.userID)
+	for i := range events {
+		e := &events[i]
+		if stream.position = e.CreatedAt; stream.workspace == "" || stream.workspace == e.WorkspaceID {
+			stream.told, stream.read = e.CreatedAt, e.CreatedAt
+			items = append(items, StreamedEvent{Position: s.cursor(list, Position{e.CreatedAt, e.ID}), Event: e})
+		}
+	}
 	behind := !stream.readAll
 	if stream.readAll = len(events) < feedPage; behind && stream.readAll {
 		if now := s.now(); !stream.position.Equal(stream.told) || now.Sub(stream.read) > Retention/2 {
 			stream.told, stream.read = stream.position, now
-			items = append(items, &StreamedEvent{Position: s.cursor(streamList(stream.userID), readPosition(stream.position, now))})
+			items = append(items, StreamedEvent{Position: s.cursor(list, readPosition(stream.position, now))})
 		}
 	}
 	return items, nil
-}
-
-// streamedEvents returns the items of a stream for events.
-func (s *Service) streamedEvents(userID string, events []EventRecord) []*StreamedEvent {
-	items := make([]*StreamedEvent, len(events))
-	for i := range events {
-		e := &events[i]
-		items[i] = &StreamedEvent{Position: s.cursor(streamList(userID), Position{e.CreatedAt, e.ID}), Event: e}
-	}
-	return items
-}
-
-// accept returns the events that are after the position of the stream and known to its client, and moves it.
-func (e *eventStream) accept(events []*StreamedEvent) []*StreamedEvent {
-	events = slices.DeleteFunc(events, func(item *StreamedEvent) bool { return !item.Event.CreatedAt.After(e.position) })
-	if len(events) > 0 {
-		e.position = events[len(events)-1].Event.CreatedAt
-	}
-	if e.workspace != "" {
-		events = slices.DeleteFunc(events, func(item *StreamedEvent) bool { return item.Event.WorkspaceID != e.workspace })
-	}
-	if len(events) > 0 {
-		told := events[len(events)-1].Event.CreatedAt
-		e.told, e.read = told, told
-	}
-	return events
 }
 
 // OnOwnStack calls f in another goroutine. Work that needs a deep stack runs so before and during a stream: the

@@ -32,7 +32,7 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, rend
 	opened, r, stop := stream.Open(w, r)
 	defer stop()
 	ctx := r.Context()
-	changed, err := c.changes(ctx, s)
+	changed, err := c.cfg.Studio.Changes(ctx, s.ID)
 	if err != nil {
 		return err
 	}
@@ -65,30 +65,8 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, rend
 	return nil
 }
 
-// changes returns a channel that receives a value after each event of the user, and is closed after the last.
-func (c *Console) changes(ctx context.Context, s session) (<-chan struct{}, error) {
-	events, err := c.cfg.Studio.StreamEvents(ctx, s.ID, "")
-	if err != nil {
-		return nil, err
-	}
-	changed := make(chan struct{}, 1)
-	go func() {
-		defer close(changed)
-		for _, err := range events {
-			if err != nil {
-				return
-			}
-			select {
-			case changed <- struct{}{}:
-			default:
-			}
-		}
-	}()
-	return changed, nil
-}
-
-// await waits for an event or until due returns true, but at least one PollInterval. It returns false if the stream
-// must end.
+// await waits for an event or until due returns true, but at least one PollInterval. It returns false if ctx has
+// ended.
 func (c *Console) await(ctx context.Context, changed <-chan struct{}, due func() bool) bool {
 	ticker := time.NewTicker(c.cfg.PollInterval)
 	defer ticker.Stop()
@@ -96,10 +74,7 @@ func (c *Console) await(ctx context.Context, changed <-chan struct{}, due func()
 		select {
 		case <-ctx.Done():
 			return false
-		case _, ok := <-changed:
-			if !ok {
-				return false
-			}
+		case <-changed:
 			again, changed = true, nil
 		case <-ticker.C:
 			if again || due() {
