@@ -2,12 +2,10 @@ package studio
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"net/netip"
-	"sync"
 	"time"
 )
 
@@ -164,33 +162,17 @@ func tooManyTries(err error, wait time.Duration) error {
 	return ErrTooManyTries.After(wait)
 }
 
-// checkPassword returns [ErrUnauthorized] unless password is the password of user.
-func (s *Service) checkPassword(ctx context.Context, user User, unknown bool, password string) error {
-	decoy, err := s.decoy.get(ctx, s) // for each login, because creating it takes time too
-	if err != nil {
-		return err
-	}
+// checkPassword returns [ErrUnauthorized] unless password is the password of user. That of an unknown user is hashed,
+// which is the work of a comparison.
+func (s *Service) checkPassword(ctx context.Context, user User, unknown bool, password string) (err error) {
+	same := false
 	if unknown {
-		user.PasswordHash = decoy
+		_, err = s.Passwords.Hash(ctx, password)
+	} else {
+		same, err = s.Passwords.Compare(ctx, password, user.PasswordHash)
 	}
-	same, err := s.Passwords.Compare(ctx, password, user.PasswordHash)
-	if err == nil && (unknown || !same) {
+	if err == nil && !same {
 		err = ErrUnauthorized
 	}
 	return err
-}
-
-// decoy is the password hash for unknown emails.
-type decoy struct {
-	mu   sync.Mutex
-	hash string
-}
-
-func (d *decoy) get(ctx context.Context, s *Service) (hash string, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.hash == "" {
-		d.hash, err = s.Passwords.Hash(ctx, rand.Text())
-	}
-	return d.hash, err
 }

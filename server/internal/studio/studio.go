@@ -83,7 +83,6 @@ type Service struct {
 	operators   OperatorStore  // nil if Store is none
 	loginLocks  KeyedSemaphore // by account and address
 	comparisons comparisonQueue
-	decoy       decoy
 
 	inProgress inProgress
 	uploading  uploading

@@ -76,7 +76,7 @@ const (
 	Operator Role = "operator" // can view all users and the state of the service
 )
 
-// Passwords hashes and compares passwords. Both are slow by design.
+// Passwords hashes and compares passwords. Both are slow by design, and take as long as each other.
 type Passwords interface {
 	Hash(ctx context.Context, password string) (hash string, err error)
 	Compare(ctx context.Context, password, hash string) (same bool, err error)
