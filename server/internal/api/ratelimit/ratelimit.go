@@ -49,9 +49,7 @@ func classOf(method, operationID string) class {
 
 // Limiter limits the request rates of users. It is safe for concurrent use.
 type Limiter struct {
-	limits   [classes]int
-	names    [classes]string
-	policies [classes]string // values of RateLimit-Policy
+	limits [classes]limit
 
 	mu      sync.RWMutex
 	buckets map[key]*rate.Limiter
@@ -60,6 +58,12 @@ type Limiter struct {
 
 // sweepInterval is how long buckets of users who are away are kept at least.
 const sweepInterval = time.Minute
+
+// limit is the limit of a class.
+type limit struct {
+	name string
+	n    int // requests per second
+}
 
 type key struct {
 	userID string
@@ -71,21 +75,13 @@ type key struct {
 // twice the rate, because they are cheaper, and uploads of files to a tenth of it. A request that is repeated with its
 // idempotency key counts, too. Each limit is also the burst. 0 means DefaultRate.
 func New(perSecond int) *Limiter {
-	l := &Limiter{buckets: make(map[key]*rate.Limiter)}
 	perSecond = cmp.Or(perSecond, DefaultRate)
-	for class, limit := range map[class]struct {
-		name string
-		n    int
-	}{
+	return &Limiter{buckets: make(map[key]*rate.Limiter), limits: [classes]limit{
 		reads:     {"reads", 2 * perSecond},
 		changes:   {"changes", perSecond},
 		creations: {"creations", perSecond},
 		uploads:   {"uploads", max(1, perSecond/10)},
-	} {
-		l.limits[class], l.names[class] = limit.n, limit.name
-		l.policies[class] = fmt.Sprintf("%q;q=%d;w=1", limit.name, limit.n)
-	}
-	return l
+	}}
 }
 
 // Admit responds with 429, Retry-After and RateLimit headers if the user has exceeded the rate limit for the
@@ -102,17 +98,13 @@ func (l *Limiter) Admit(next http.Handler) http.Handler {
 	})
 }
 
-// AdmitPage is like Admit for requests that are not operations of the document: it returns the response as a
-// [*server.Error]. change reports whether the request changes anything.
-func (l *Limiter) AdmitPage(userID string, change bool) error {
-	class := reads
+// AdmitPage is like Admit for requests that are not operations of the document: it returns the response, or nil. change
+// reports whether the request changes anything.
+func (l *Limiter) AdmitPage(userID string, change bool) *server.Error {
 	if change {
-		class = changes
+		return l.admit(userID, changes)
 	}
-	if err := l.admit(userID, class); err != nil {
-		return err
-	}
-	return nil
+	return l.admit(userID, reads)
 }
 
 func (l *Limiter) admit(userID string, class class) *server.Error {
@@ -123,8 +115,8 @@ func (l *Limiter) admit(userID string, class class) *server.Error {
 	return &server.Error{
 		Status: http.StatusTooManyRequests, Code: "too_many_requests", Detail: "Too many requests. Try again later.", RetryAfter: wait,
 		Header: http.Header{ // as defined by draft-ietf-httpapi-ratelimit-headers
-			"Ratelimit-Policy": {l.policies[class]},
-			"Ratelimit":        {fmt.Sprintf("%q;r=0;t=%.0f", l.names[class], math.Ceil(wait.Seconds()))},
+			"Ratelimit-Policy": {fmt.Sprintf("%q;q=%d;w=1", l.limits[class].name, l.limits[class].n)},
+			"Ratelimit":        {fmt.Sprintf("%q;r=0;t=%.0f", l.limits[class].name, math.Ceil(wait.Seconds()))},
 		},
 	}
 }
@@ -155,7 +147,8 @@ func (l *Limiter) add(k key, now time.Time) *rate.Limiter {
 	}
 	b := l.buckets[k]
 	if b == nil {
-		b = rate.NewLimiter(rate.Limit(l.limits[k.class]), l.limits[k.class])
+		n := l.limits[k.class].n
+		b = rate.NewLimiter(rate.Limit(n), n)
 		l.buckets[k] = b
 	}
 	return b

@@ -68,9 +68,9 @@ type Config struct {
 	ServeFile func(w http.ResponseWriter, r *http.Request, key string)
 	// MapError converts an error of Studio or Store to a response, as in [server.Config].
 	MapError func(ctx context.Context, err error) *server.Error
-	// Admit returns an error if a user has exceeded the rate limit of writes (change is true) or reads.
+	// Admit returns the response if a user has exceeded the rate limit of writes (change is true) or reads, or nil.
 	// Requests that are forwarded to the API are not counted here.
-	Admit func(userID string, change bool) error
+	Admit func(userID string, change bool) *server.Error
 	// NoVideo returns why no video can be made of an avatar, or "". Default: a video can be made of each.
 	NoVideo func(avatar studio.Subject) string
 	// MailLink sends a mail with the URL of a new link, for an invitation or to reset a password, in the background. It

@@ -64,7 +64,7 @@ func newSite(t testing.TB, db *store.Store, change ...func(*console.Config)) *si
 			_ = revocations.Load(t.Context(), since)
 			return revocations.Revokes(userID, sessionID, since)
 		},
-		Admit: func(string, bool) error { return nil }, Backup: func() *console.Backup { return nil }, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Admit: func(string, bool) *server.Error { return nil }, Backup: func() *console.Backup { return nil }, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}
 	for _, f := range change {
 		f(&settings)
@@ -228,7 +228,7 @@ func TestConsole_allowsThisOriginOnly(t *testing.T) {
 func TestConsole_limitsRateOfChanges(t *testing.T) {
 	t.Parallel()
 	_, v := signedIn(t, func(cfg *console.Config) {
-		cfg.Admit = func(_ string, change bool) error {
+		cfg.Admit = func(_ string, change bool) *server.Error {
 			if change {
 				return &server.Error{Status: http.StatusTooManyRequests, Detail: "Try again later.", RetryAfter: time.Second}
 			}
