@@ -94,7 +94,7 @@ func TestCommands_workWhileDaemonRuns(t *testing.T) {
 	for _, err := range list.Pages {
 		check(t, err)
 	}
-	if counts := list.Counts(); counts.Size != 1 || counts.Unpublished != 1 {
+	if counts := list.Counts; counts.Size != 1 || counts.Unpublished != 1 {
 		t.Errorf("counts are %d and %d", counts.Size, counts.Unpublished)
 	}
 }

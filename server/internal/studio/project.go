@@ -114,42 +114,35 @@ type ProjectCounts struct {
 // ProjectList is the project list of a workspace. Pages iterates once over the projects that its filter selects, newest
 // first. It reads them page by page and keeps no reference to a page. It is not safe for concurrent use.
 type ProjectList struct {
-	Pages iter.Seq2[[]Project, error]
-
-	counts *ProjectCounts
-	more   *bool
+	Pages  iter.Seq2[[]Project, error]
+	Counts ProjectCounts // of the projects over which the iteration has passed, selected or not
+	More   bool          // whether the page over which it passes is followed by projects that are not read yet
 }
-
-// More reports whether the page over which the iteration passes is followed by projects that are not read yet.
-func (l ProjectList) More() bool { return *l.more }
-
-// Counts returns the counts of the projects over which the iteration has passed, selected or not.
-func (l ProjectList) Counts() ProjectCounts { return *l.counts }
 
 // ListProjects returns the projects of a workspace to a member (section 4.1 of the interface). The error is
 // [ErrForbidden] if the user is not a member or the workspace does not exist.
-func (s *Service) ListProjects(ctx context.Context, userID string, filter ProjectFilter) (ProjectList, error) {
+func (s *Service) ListProjects(ctx context.Context, userID string, filter ProjectFilter) (*ProjectList, error) {
 	filter.Title = searchable(filter.Title)
 	size := firstProjectPage
 	next, more, err := s.Store.Projects(ctx, filter.WorkspaceID, userID, Position{}, size)
 	if err != nil {
-		return ProjectList{}, err
+		return nil, err
 	}
-	list := ProjectList{counts: new(ProjectCounts), more: &more}
+	list := &ProjectList{More: more}
 	list.Pages = func(yield func([]Project, error) bool) {
 		for len(next) > 0 {
 			page, last := next, next[len(next)-1].position()
 			next = nil
 			for _, project := range page {
-				list.counts.add(project, userID)
+				list.Counts.add(project, userID)
 			}
 			page = slices.DeleteFunc(page, func(p Project) bool { return !filter.selects(p) })
-			if len(page) > 0 && !yield(page, nil) || !more {
+			if len(page) > 0 && !yield(page, nil) || !list.More {
 				return
 			}
 			size = min(2*size, maxProjectPage)
 			var err error
-			if next, more, err = s.Store.Projects(ctx, filter.WorkspaceID, userID, last, size); err != nil {
+			if next, list.More, err = s.Store.Projects(ctx, filter.WorkspaceID, userID, last, size); err != nil {
 				yield(nil, err)
 				return
 			}

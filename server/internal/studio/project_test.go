@@ -38,8 +38,8 @@ func TestListProjects_listsAllNewestFirstWithCounts(t *testing.T) {
 		next := total
 		for page, err := range list.Pages {
 			check(t, err)
-			if more := next > len(page); list.More() != more {
-				t.Errorf("more than %d of %d projects: %v", len(page), next, list.More())
+			if more := next > len(page); list.More != more {
+				t.Errorf("more than %d of %d projects: %v", len(page), next, list.More)
 			}
 			for _, project := range page {
 				next--
@@ -51,9 +51,9 @@ func TestListProjects_listsAllNewestFirstWithCounts(t *testing.T) {
 		if next != 0 {
 			t.Errorf("%d projects are missing", next)
 		}
-		wantCounts := func(list studio.ProjectList) {
+		wantCounts := func(list *studio.ProjectList) {
 			t.Helper()
-			if counts := list.Counts(); counts.Size != 802 || counts.Unpublished != 401 {
+			if counts := list.Counts; counts.Size != 802 || counts.Unpublished != 401 {
 				t.Errorf("counts are %d and %d, want 802 and 401", counts.Size, counts.Unpublished)
 			}
 		}

@@ -130,7 +130,7 @@ func TestProjectPage_mergesRecordsAndImportedProjects(t *testing.T) {
 		for _, err := range list.Pages {
 			check(t, err)
 		}
-		if counts := list.Counts(); counts != (studio.ProjectCounts{Size: 14, Unpublished: 7}) {
+		if counts := list.Counts; counts != (studio.ProjectCounts{Size: 14, Unpublished: 7}) {
 			t.Errorf("%+v", counts)
 		}
 	})

@@ -28,7 +28,7 @@ func (a *API) ListProjects(
 // list.
 type projectList struct {
 	api *API
-	studio.ProjectList
+	*studio.ProjectList
 }
 
 const (
@@ -80,7 +80,7 @@ func (list projectList) VisitListProjectsResponse(w http.ResponseWriter) error {
 				return nil // the caller has disconnected
 			}
 		}
-		if unsent+len(body) > maxUnsent && list.More() {
+		if unsent+len(body) > maxUnsent && list.More {
 			if write() != nil {
 				return nil
 			}
@@ -91,8 +91,7 @@ func (list projectList) VisitListProjectsResponse(w http.ResponseWriter) error {
 	if separator != "," {
 		body = append(body, separator...)
 	}
-	counts := list.Counts()
-	body = fmt.Appendf(body, `],"size":%d,"unpublished_projects":%d}`+"\n", counts.Size, counts.Unpublished)
+	body = fmt.Appendf(body, `],"size":%d,"unpublished_projects":%d}`+"\n", list.Counts.Size, list.Counts.Unpublished)
 	if !begun {
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	}
