@@ -11,6 +11,9 @@ import (
 // They are about half a second of work. Further logins get [ErrBusy].
 const waitingPerSlot = 16
 
+// maxAtOnce limits the concurrent logins to one account from one address.
+const maxAtOnce = 64
+
 // comparisonQueue limits concurrent comparisons and hashes of passwords, which need a processor and much memory each,
 // to half of the processors. Known addresses have priority. Within a priority, the queue is fair by address. When it is
 // full, it rejects the last login of the address with the most waiting logins.
@@ -19,11 +22,13 @@ type comparisonQueue struct {
 	free    int
 	limit   int       // of waiting logins, for known and unknown addresses each
 	waiting []*waiter // in the order of their arrival
+
+	logins KeyedSemaphore // by account and address: each has one comparison at a time
 }
 
 func newComparisonQueue() comparisonQueue {
 	n := max(1, runtime.GOMAXPROCS(0)/2)
-	return comparisonQueue{free: n, limit: n * waitingPerSlot}
+	return comparisonQueue{free: n, limit: n * waitingPerSlot, logins: KeyedSemaphore{Limit: 1, Queue: maxAtOnce}}
 }
 
 // waiter is a waiting login. It is admitted when admitted is closed and err is nil.

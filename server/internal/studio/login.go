@@ -15,9 +15,6 @@ const LoginMemory = time.Hour
 // AddressMemory is how long an address is known after a login or refresh from it.
 const AddressMemory = RefreshTokenLifetime
 
-// maxAtOnce limits the concurrent logins to one account from one address.
-const maxAtOnce = 64
-
 // LoginStore stores the failures of logins and the addresses of users; see [Store].
 type LoginStore interface {
 	// LoginWait returns how long a login must wait, which is the longest wait of throttles, given the failures
@@ -125,7 +122,7 @@ func (s *Service) authenticate(ctx context.Context, client netip.Addr, email, pa
 	// Logins with the same account and address run one at a time. Otherwise, concurrent logins with the right
 	// password would be delayed by each other, because each counts as failed until its password has been
 	// compared.
-	release, err := s.loginLocks.Acquire(ctx, throttles[0].Key)
+	release, err := s.comparisons.logins.Acquire(ctx, throttles[0].Key)
 	if err != nil {
 		return User{}, err
 	}

@@ -80,8 +80,7 @@ type Store interface {
 // Service implements the use cases. It is safe for concurrent use.
 type Service struct {
 	Config
-	operators   OperatorStore  // nil if Store is none
-	loginLocks  KeyedSemaphore // by account and address
+	operators   OperatorStore // nil if Store is none
 	comparisons comparisonQueue
 
 	inProgress inProgress
@@ -95,9 +94,7 @@ func New(cfg Config) *Service {
 		cfg.Now = time.Now
 	}
 	operators, _ := cfg.Store.(OperatorStore)
-	s := &Service{
-		Config: cfg, operators: operators, loginLocks: KeyedSemaphore{Limit: 1, Queue: maxAtOnce}, comparisons: newComparisonQueue(), feeds: newFeeds(),
-	}
+	s := &Service{Config: cfg, operators: operators, comparisons: newComparisonQueue(), feeds: newFeeds()}
 	s.Store.OnEvents(s.feeds.wake)
 	return s
 }
