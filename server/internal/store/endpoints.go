@@ -39,20 +39,9 @@ func (s *Store) EndpointURLs(ctx context.Context, userID, after string, limit in
 }
 
 func (s *Store) Endpoints(ctx context.Context, userID string, after studio.Position, limit int) (page []studio.Endpoint, more bool, err error) {
-	return s.endpointsAfter(ctx, `e.user_id = $1 AND e.url > $2`, userID, after, limit)
-}
-
-// AllEndpoints is Endpoints for all users. The endpoints are ordered by the ID of the user and the URL.
-func (s *Store) AllEndpoints(ctx context.Context, after studio.Position, limit int) (page []studio.Endpoint, more bool, err error) {
-	return s.endpointsAfter(ctx, `(e.user_id, e.url) > ($1, $2)`, "", after, limit)
-}
-
-// endpointsAfter returns the page of endpoints that match a condition, with the user and the URL of the one before.
-func (s *Store) endpointsAfter(ctx context.Context, condition, userID string, after studio.Position, limit int) (page []studio.Endpoint, more bool, err error) {
 	last := ""
 	if after.ID != "" {
-		err := queryRow(ctx, s.engine, []any{&userID, &last}, `SELECT user_id, url FROM endpoints
-			WHERE subject_id = $1 AND $2 IN ('', user_id)`, after.ID, userID)
+		err := queryRow(ctx, s.engine, []any{&last}, `SELECT url FROM endpoints WHERE subject_id = $1 AND user_id = $2`, after.ID, userID)
 		if errors.Is(err, studio.ErrNotFound) {
 			err = studio.ErrCursor
 		}
@@ -60,7 +49,7 @@ func (s *Store) endpointsAfter(ctx context.Context, condition, userID string, af
 			return nil, false, err
 		}
 	}
-	page, err = s.endpoints(ctx, `endpoints e`, condition, `e.user_id, e.url `+limitTo("$3"), userID, last, limit+1)
+	page, err = s.endpoints(ctx, `endpoints e`, `e.user_id = $1 AND e.url > $2`, `e.url `+limitTo("$3"), userID, last, limit+1)
 	more = len(page) > limit
 	return page[:min(limit, len(page))], more, err
 }

@@ -293,8 +293,6 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 		check(t, db.SaveBreaker(ctx, store.Breaker{Origin: line.Origin, Until: now, Pause: time.Second}))
 		_, _, err = db.Endpoints(ctx, "u9", studio.Position{ID: "s9"}, 3)
 		check(t, err)
-		_, _, err = db.AllEndpoints(ctx, studio.Position{ID: "s9"}, 3)
-		check(t, err)
 		try(db.Endpoint(ctx, "u9", "https://hooks.example.com/"))(t)
 		check(t, db.SaveResults(ctx, []store.EndpointResult{{UserID: "u9", URL: "https://example.com/9"}}))
 		try(db.TroubledEndpoints(ctx, 3))(t)

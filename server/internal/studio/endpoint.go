@@ -67,13 +67,9 @@ const endpointURLPage = 1000
 // Endpoints returns up to limit endpoints of a user, ordered by URL, that follow the page with the given cursor. If
 // cursor is "", it returns the first page. The error is [ErrCursor] if the cursor does not belong to this list.
 func (s *Service) Endpoints(ctx context.Context, userID, cursor string, limit int) (EndpointPage, error) {
-	return s.endpointPage(string(frame("endpoints", userID)), cursor, func(after Position) ([]Endpoint, bool, error) {
+	endpoints, next, err := readPage(s, string(frame("endpoints", userID)), cursor, func(after Position) ([]Endpoint, bool, error) {
 		return s.Store.Endpoints(ctx, userID, after, limit)
-	})
-}
-
-func (s *Service) endpointPage(list, cursor string, read func(after Position) ([]Endpoint, bool, error)) (EndpointPage, error) {
-	endpoints, next, err := readPage(s, list, cursor, read, func(e Endpoint) Position { return Position{ID: e.SubjectID} })
+	}, func(e Endpoint) Position { return Position{ID: e.SubjectID} })
 	s.complete(endpoints...)
 	return EndpointPage{endpoints, next}, err
 }

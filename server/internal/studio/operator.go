@@ -30,10 +30,8 @@ type OperatorStore interface {
 	// Demote makes an operator a user without a role. The links of the operator end. The error is [ErrLastOperator] if
 	// no operator would be left.
 	Demote(ctx context.Context, userID string) error
-	// AllEndpoints is [EndpointStore.Endpoints] for all users, ordered by the ID of the user and the URL.
-	AllEndpoints(ctx context.Context, after Position, limit int) (page []Endpoint, more bool, err error)
 	// TroubledEndpoints returns up to limit endpoints of all users whose last attempt failed, or which are disabled
-	// or paused, like AllEndpoints.
+	// or paused, like [EndpointStore.Endpoints].
 	TroubledEndpoints(ctx context.Context, limit int) ([]Endpoint, error)
 	AddAct(ctx context.Context, act Act) error
 	// WithAct returns a context for one change. The act is added with the change, or neither is.
@@ -180,14 +178,6 @@ func (s *Service) ChangeRole(ctx context.Context, by User, email string, role Ro
 		return s.operators.Demote(ctx, user.ID)
 	}
 	return s.Store.SetRole(ctx, user.ID, role)
-}
-
-// AllEndpoints returns up to limit endpoints of all users, ordered by the ID of the user and the URL, as
-// [Service.Endpoints] does for one user.
-func (s *Service) AllEndpoints(ctx context.Context, cursor string, limit int) (EndpointPage, error) {
-	return s.endpointPage("all endpoints", cursor, func(after Position) ([]Endpoint, bool, error) {
-		return s.operators.AllEndpoints(ctx, after, limit)
-	})
 }
 
 // TroubledEndpoints returns up to limit endpoints of all users that fail, are disabled or are paused, in this order.

@@ -14,12 +14,11 @@ const endpointsPath = Path + "/endpoints"
 // maxTroubled bounds the endpoints with trouble that the page shows.
 const maxTroubled = 100
 
-// endpointsView is the page about the webhook URLs of all users, or of one.
+// endpointsView is the page about the webhook URLs with trouble, or those of a user.
 type endpointsView struct {
 	pager
 
-	Email     string // of the user; "" for all users
-	Troubled  bool   // whether only those are shown that fail, are off or are paused
+	Email     string // of the user; "" for those of all users that fail, are off or are paused
 	More      bool   // whether there may be more of those
 	Endpoints []endpoint
 }
@@ -30,25 +29,21 @@ func (c *Console) endpoints(w http.ResponseWriter, r *http.Request, _ session) e
 	cursor := query.Get("cursor")
 	var page studio.EndpointPage
 	var err error
-	switch {
-	case v.Email != "":
+	if v.Email == "" {
+		page.Endpoints, err = c.cfg.Studio.TroubledEndpoints(r.Context(), maxTroubled)
+		v.More = len(page.Endpoints) == maxTroubled
+	} else {
 		var user studio.User
 		if user, err = c.cfg.Studio.UserByEmail(r.Context(), v.Email); err == nil {
 			page, err = c.cfg.Studio.Endpoints(r.Context(), user.ID, cursor, pageSize)
 		} else if errors.Is(err, studio.ErrNotFound) {
 			err = nil
 		}
-	case query.Has("all"):
-		page, err = c.cfg.Studio.AllEndpoints(r.Context(), cursor, pageSize)
-	default:
-		v.Troubled = true
-		page.Endpoints, err = c.cfg.Studio.TroubledEndpoints(r.Context(), maxTroubled)
-		v.More = len(page.Endpoints) == maxTroubled
 	}
 	if err != nil {
 		return err
 	}
-	v.Endpoints, v.pager = endpointsOf(page.Endpoints), newPager(endpointsPath, filtersOf(query, "email", "all"), cursor, page.Next)
+	v.Endpoints, v.pager = endpointsOf(page.Endpoints), newPager(endpointsPath, filtersOf(query, "email"), cursor, page.Next)
 	return c.render(w, r, http.StatusOK, "endpoints", view{Title: "Endpoints", Section: servicePath, Data: v})
 }
 
