@@ -113,8 +113,8 @@ func (a *APIKeys) check(ctx context.Context, hash string) (studio.APIKey, error)
 }
 
 // valid reports whether the key with a hash can still be used.
-func (a *APIKeys) valid(hash string) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), apiKeyTimeout)
+func (a *APIKeys) valid(ctx context.Context, hash string) bool {
+	ctx, cancel := context.WithTimeout(ctx, apiKeyTimeout)
 	defer cancel()
 	_, err := a.check(ctx, hash)
 	return !errors.Is(err, errToken)

@@ -42,7 +42,7 @@ func (t *Tokens) watchStream(ctx context.Context, w http.ResponseWriter, token *
 	time.AfterFunc(streamInterval, func() {
 		switch {
 		case ctx.Err() != nil:
-		case t.valid(token):
+		case t.valid(ctx, token):
 			t.watchStream(ctx, w, token)
 		default:
 			stream.End(w, errStreamEnded)
@@ -51,9 +51,9 @@ func (t *Tokens) watchStream(ctx context.Context, w http.ResponseWriter, token *
 }
 
 // valid reports whether a token can still be used, without its signature.
-func (t *Tokens) valid(token *access) bool {
+func (t *Tokens) valid(ctx context.Context, token *access) bool {
 	if token.apiKey != "" {
-		return t.APIKeys.valid(token.apiKey)
+		return t.APIKeys.valid(ctx, token.apiKey)
 	}
 	_, signing := t.verifier(token.keyID)
 	return signing && token.until.After(t.now()) && !t.Revocations.Revokes(token.userID, token.sessionID, token.issued)

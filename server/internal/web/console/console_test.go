@@ -262,7 +262,7 @@ func TestConsole_handlesHostileValues(t *testing.T) {
 		for path, names := range map[string][]string{
 			"projects": {"cursor", "workspace", "status", "tag", "title", "done"}, "avatars": lists, "videos": lists, "lipsyncs": lists, "videos/new": {"avatar_id", "title"},
 			"webhooks": {"cursor"}, "events": {"cursor", "state", "kind", "subject", "from", "to"}, "users": {"cursor", "email"}, "users/log": {"cursor"},
-			"workspaces": {"cursor", "workspace"}, "endpoints": {"cursor", "email", "all"}, "service": {"cursor"}, "login": {"next"}, "link": {"key"},
+			"workspaces": {"cursor", "workspace"}, "endpoints": {"cursor", "email"}, "service": {"cursor"}, "login": {"next"}, "link": {"key"},
 		} {
 			for _, name := range names {
 				survives(value, v.get("/console/"+path+"?"+url.Values{name: {value}}.Encode()))
