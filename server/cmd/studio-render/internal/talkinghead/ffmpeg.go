@@ -72,6 +72,9 @@ func (p *process) output(limit int64) ([]byte, error) {
 	return data, p.wait()
 }
 
+// says reports whether a text is in the end of its standard error, after the process has exited.
+func (p *process) says(text string) bool { return strings.Contains(string(p.problems.text), text) }
+
 // badInput reports whether ffmpeg or ffprobe failed because of its input, and was not killed by a signal.
 func badInput(err error) bool {
 	exit, ok := errors.AsType[*exec.ExitError](err)
@@ -103,10 +106,14 @@ type decoder struct {
 	err     error  // may be read once frames is closed
 }
 
+// rawArgs returns arguments for ffmpeg that write the frames to its standard output.
+func (m *media) rawArgs() []string {
+	return append([]string{"-threads", "2"}, m.pictureArgs("-vf", m.filter(), "-f", "rawvideo", "pipe:1")...)
+}
+
 // decode starts reading the frames. The caller must call stop.
 func (m *media) decode(ctx context.Context) (*decoder, error) {
-	args := append([]string{"-threads", "2"}, m.pictureArgs("-vf", m.filter(), "-f", "rawvideo", "pipe:1")...)
-	d := &decoder{process: ffmpeg(ctx, args...), frames: make(chan *frame, framesAhead), free: make(chan *frame, framesAhead+2)}
+	d := &decoder{process: ffmpeg(ctx, m.rawArgs()...), frames: make(chan *frame, framesAhead), free: make(chan *frame, framesAhead+2)}
 	output, err := d.process.StdoutPipe()
 	if err != nil {
 		return nil, err

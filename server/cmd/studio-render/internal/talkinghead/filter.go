@@ -18,7 +18,7 @@ type seen struct {
 // the negative.
 const opaque = "scale=flags=bicubic+" + exactColors + ",format=gbrap,negate,premultiply=inplace=1,format=gbrp,negate"
 
-// turns are the filters that turn pictures upright, by the orientation of EXIF, from 1.
+// turns are the filters that turn pictures upright that ffmpeg does not turn, by the orientation of EXIF, from 1.
 //
 //nolint:gochecknoglobals // a table
 var turns = []string{"", "", "hflip", "hflip,vflip", "vflip", "transpose=0", "transpose=1", "transpose=3", "transpose=2"}
@@ -63,9 +63,7 @@ func (s *stream) transparent() bool {
 func (m *media) pictureArgs(args ...string) []string {
 	var before []string
 	limit := []string{"-frames:v", "1"} // a picture may be followed by others
-	if m.picture {
-		before = []string{"-noautorotate"} // ffmpeg knows the orientation of some pictures
-	} else {
+	if !m.picture {
 		seconds := maxDuration.Seconds() + 1
 		if m.limit > 0 {
 			seconds = m.limit

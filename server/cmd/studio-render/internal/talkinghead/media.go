@@ -9,7 +9,6 @@ import (
 	_ "image/jpeg" // reads the size of pictures
 	_ "image/png"
 	"io"
-	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -126,6 +125,7 @@ type media struct {
 	width, height int
 	rate          rate
 	duration      float64   // of the pictures in seconds, as the file says, which may be wrong
+	cut           bool      // whether ffprobe says that the end of the file is missing
 	tags          colorTags // of the decoded frames
 	seen          seen
 	limit         float64 // seconds of the file that are used; 0 for all
@@ -175,7 +175,6 @@ func open(ctx context.Context, path, name string) (*media, error) {
 			"and sound as WAV, MP3, M4A, OGG or FLAC.", name, is)
 	}
 	m := &media{path: path, demuxer: containers[format].demuxer, picture: containers[format].picture}
-	orientation := 1
 	if m.picture { // its size is checked before anything decodes it
 		config, _, err := image.DecodeConfig(buffered)
 		switch {
@@ -184,12 +183,8 @@ func open(ctx context.Context, path, name string) (*media, error) {
 		case config.Width*config.Height > maxPicturePixels:
 			return nil, unusable("%s is too large: it has %d × %d pixels, and at most %d million are accepted.", name, config.Width, config.Height, maxPicturePixels/1_000_000)
 		}
-		var pixels int64
-		if orientation, pixels = orientationOf(f); pixels > 0 && !hasEnd(io.NewSectionReader(f, pixels, math.MaxInt64-pixels)) {
-			return nil, damaged(name)
-		}
 	}
-	return m, m.probe(ctx, name, orientation)
+	return m, m.probe(ctx, name)
 }
 
 func damaged(name string) error {

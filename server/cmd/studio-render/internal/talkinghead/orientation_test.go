@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"image"
 	imagecolor "image/color"
-	"image/png"
+	"image/jpeg"
 	"os"
 	"path/filepath"
 	"testing"
@@ -44,11 +44,11 @@ func TestOpen_turnsPictures(t *testing.T) {
 			}
 		}
 		var file bytes.Buffer
-		harness.Check(t, png.Encode(&file, picture))
+		harness.Check(t, jpeg.Encode(&file, picture, &jpeg.Options{Quality: 100}))
 		exif := "II*\x00\x08\x00\x00\x00\x01\x00\x12\x01\x03\x00\x01\x00\x00\x00" + string(rune(orientation)) + "\x00\x00\x00"
 		content := file.String()
-		content = content[:33] + string(binary.BigEndian.AppendUint32(nil, uint32(len(exif)))) + "eXIf" + exif + "0000" + content[33:]
-		path := filepath.Join(t.TempDir(), "picture.png")
+		content = content[:2] + "\xff\xe1" + string(binary.BigEndian.AppendUint16(nil, uint16(8+len(exif)))) + "Exif\x00\x00" + exif + content[2:]
+		path := filepath.Join(t.TempDir(), "picture.jpg")
 		harness.Check(t, os.WriteFile(path, []byte(content), 0o600))
 		m, err := open(t.Context(), path, "The picture")
 		harness.Check(t, err)

@@ -33,9 +33,12 @@ type stream struct {
 	Tags struct {
 		Alpha string `json:"alpha_mode"` // of WebM
 	} `json:"tags"`
-	SideData []struct {
-		Rotation float64 `json:"rotation"` // by how many degrees a player rotates the pictures
-	} `json:"side_data_list"`
+	SideData []sideData `json:"side_data_list"`
+}
+
+// sideData says by how many degrees a player, and ffmpeg, rotates the pictures, if at all.
+type sideData struct {
+	Rotation *float64 `json:"rotation"`
 }
 
 // entries are what ffprobe says of a file. Comments are not among them, because they may be of any length.
@@ -43,18 +46,36 @@ const entries = "format=duration:stream=index,codec_type,codec_name,pix_fmt,chan
 	"sample_aspect_ratio,color_space,color_transfer,color_primaries:stream_disposition=default,attached_pic:" +
 	"stream_tags=alpha_mode:stream_side_data=rotation"
 
+// pictureEntries are what ffprobe says of a picture, too: its orientation by EXIF, from 1, which is upright, to 8.
+const pictureEntries = ":frame_tags=Orientation:frame_side_data=rotation"
+
+// What ffprobe says if the end of a JPEG is missing, of which ffmpeg paints the rest green, or that of a Matroska file.
+const (
+	noEndOfPicture = "EOI missing"
+	noEndOfFile    = "File ended prematurely"
+)
+
 // probe reads the streams of the file.
-func (m *media) probe(ctx context.Context, name string, orientation int) error {
+func (m *media) probe(ctx context.Context, name string) error {
 	var found struct {
 		Streams []stream `json:"streams"`
-		Format  struct {
+		Frames  []struct {
+			Tags     struct{ Orientation string } `json:"tags"`
+			SideData []sideData                   `json:"side_data_list"`
+		} `json:"frames"`
+		Format struct {
 			Duration string `json:"duration"`
 		} `json:"format"`
 	}
 	limited, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	args := append([]string{"-v", "error", "-of", "json", "-show_entries", entries}, m.inputArgs()...)
-	output, err := newProcess(limited, "ffprobe", args...).output(maxProbed)
+	args := append([]string{"-v", "warning", "-of", "json", "-show_entries", entries}, m.inputArgs()...)
+	if m.picture {
+		args[5] += pictureEntries
+		args = append(args, "-read_intervals", "%+#1") // of its first frame
+	}
+	p := newProcess(limited, "ffprobe", args...)
+	output, err := p.output(maxProbed)
 	if badInput(err) && !m.picture {
 		// ffprobe fails if it may not open a decoder for each stream. It opens all of them now, and decodes with the
 		// list.
@@ -67,7 +88,7 @@ func (m *media) probe(ctx context.Context, name string, orientation int) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case limited.Err() != nil || badInput(err):
+	case limited.Err() != nil || badInput(err) || m.picture && p.says(noEndOfPicture):
 		return damaged(name)
 	case err != nil:
 		return err
@@ -77,6 +98,14 @@ func (m *media) probe(ctx context.Context, name string, orientation int) error {
 	video, sound := chosen(found.Streams, "video"), chosen(found.Streams, "audio")
 	if m.noPictures = unusable("%s has no pictures.", name); video != nil {
 		m.video = *video
+		orientation := 1
+		for _, f := range found.Frames {
+			if slices.ContainsFunc(f.SideData, func(s sideData) bool { return s.Rotation != nil }) {
+				m.video.SideData = f.SideData // ffmpeg turns it
+			} else if n, _ := strconv.Atoi(strings.TrimSpace(f.Tags.Orientation)); n > 0 && n < len(turns) {
+				orientation = n
+			}
+		}
 		if m.noPictures, err = m.usePictures(ctx, found.Format.Duration, name, orientation); err != nil {
 			return err
 		}
@@ -142,7 +171,7 @@ func (m *media) usePictures(ctx context.Context, duration, name string, orientat
 	}
 	lying := orientation > 4
 	for _, side := range s.SideData {
-		lying = lying || math.Mod(math.Abs(side.Rotation), 180) == 90
+		lying = lying || side.Rotation != nil && math.Mod(math.Abs(*side.Rotation), 180) == 90
 	}
 	if err := m.fit(s.Width, s.Height, aspect(s.Aspect), lying, name); err != nil {
 		return err, nil
