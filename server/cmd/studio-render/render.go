@@ -94,9 +94,6 @@ func (r *renderer) render(ctx context.Context, request protocol.Request) (protoc
 	if request.Kind == protocol.Voices {
 		return r.voices(ctx)
 	}
-	if missing := talkinghead.Missing(); len(missing) > 0 {
-		return protocol.Message{}, fmt.Errorf("not installed: %s", strings.Join(missing, ", "))
-	}
 	var p parameters
 	if err := json.Unmarshal(request.Request, &p); err != nil {
 		return protocol.Message{}, err

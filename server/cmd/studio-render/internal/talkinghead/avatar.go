@@ -3,6 +3,7 @@ package talkinghead
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"encoding/gob"
 	"errors"
 	"io"
@@ -37,20 +38,19 @@ func (c Config) MakeAvatar(ctx context.Context, input, dir string) (protocol.Res
 		return protocol.Result{}, err
 	}
 	defer os.RemoveAll(work)
+	name := "The file of base_video_url"
 	if input == "" {
-		source, t, err := presenterSource(ctx, work)
-		if err != nil {
-			return protocol.Result{}, err
-		}
-		checks := []protocol.Check{check("readable", true, "The base_video_url is missing, so the presenter is used.", "")}
-		return c.writeAvatar(ctx, source, t, protocol.Result{Checks: checks}, work, dir)
+		name = "The picture of a presenter, instead of the missing base_video_url,"
 	}
-	source, err := open(ctx, input, "The file of base_video_url")
+	if input, err = orPresenter(input, work); err != nil {
+		return protocol.Result{}, err
+	}
+	source, err := open(ctx, input, name)
 	if err != nil {
 		return protocol.Result{Checks: unreadable(err)}, err
 	}
 	source.limit = maxFootage
-	found, err := c.analyse(ctx, source, "The file of base_video_url", 0, analysedAvatar)
+	found, err := c.analyse(ctx, source, name, 0, analysedAvatar)
 	if err != nil {
 		return protocol.Result{Checks: unreadable(err)}, err
 	}
@@ -59,6 +59,21 @@ func (c Config) MakeAvatar(ctx context.Context, input, dir string) (protocol.Res
 		return avatar, failed
 	}
 	return c.writeAvatar(ctx, source, &found.track, avatar, work, dir)
+}
+
+// presenter is a drawing of a person who does not exist. It has the noise of a camera, without which smooth areas would
+// show bands after encoding.
+//
+//go:embed presenter.webp
+var presenter []byte
+
+// orPresenter returns the path of a file, or if it is empty, that of a picture of the presenter, written to dir.
+func orPresenter(path, dir string) (string, error) {
+	if path != "" {
+		return path, nil
+	}
+	path = filepath.Join(dir, "presenter.webp")
+	return path, os.WriteFile(path, presenter, 0o600)
 }
 
 // writeAvatar writes the files of an avatar to dir. work is a directory for temporary files.

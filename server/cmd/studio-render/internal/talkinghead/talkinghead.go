@@ -15,7 +15,6 @@ package talkinghead
 import (
 	"context"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 
@@ -59,17 +58,6 @@ func (c Config) progress(stage protocol.Stage, from, to, done float64) {
 	}
 }
 
-// Missing returns the required programs that are not installed. A program for speech is not among them, because
-// only text needs it.
-func Missing() (programs []string) {
-	for _, program := range []string{"ffmpeg", "ffprobe"} {
-		if _, err := exec.LookPath(program); err != nil {
-			programs = append(programs, program)
-		}
-	}
-	return programs
-}
-
 // MakeLipsync makes a video in which the face of l.Video speaks. It writes the video and its thumbnail to
 // dir. It fails with an [*InputError] if the input cannot be used.
 func (c Config) MakeLipsync(ctx context.Context, l Lipsync, dir string) (protocol.Result, error) {
@@ -89,9 +77,7 @@ func (c Config) MakeLipsync(ctx context.Context, l Lipsync, dir string) (protoco
 	}
 	p := performance{Config: c, mode: l.Mode, dir: dir, work: work}
 	c.progress(protocol.Analysing, 0, 0, 0)
-	if l.Video == "" {
-		p.source, p.track, err = presenterSource(ctx, work)
-	} else {
+	if l.Video, err = orPresenter(l.Video, work); err == nil {
 		p.source, err = open(ctx, l.Video, "The video")
 	}
 	switch {
@@ -105,19 +91,17 @@ func (c Config) MakeLipsync(ctx context.Context, l Lipsync, dir string) (protoco
 	if err != nil {
 		return protocol.Result{}, err
 	}
-	if p.track == nil {
-		if p.drawFrom = openedPart; !p.source.picture {
-			p.drawFrom = analysedPart
-		}
-		found, err := c.analyse(ctx, p.source, "The video", openedPart, p.drawFrom)
-		if err != nil {
-			return protocol.Result{}, err
-		}
-		if failed := found.failed(); failed != nil {
-			return protocol.Result{}, failed
-		}
-		p.track = &found.track
+	if p.drawFrom = openedPart; !p.source.picture {
+		p.drawFrom = analysedPart
 	}
+	found, err := c.analyse(ctx, p.source, "The video", openedPart, p.drawFrom)
+	if err == nil {
+		err = found.failed()
+	}
+	if err != nil {
+		return protocol.Result{}, err
+	}
+	p.track = &found.track
 	return p.render(ctx)
 }
 
