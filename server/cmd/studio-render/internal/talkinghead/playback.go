@@ -1,10 +1,9 @@
 package talkinghead
 
 import (
+	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -55,68 +54,62 @@ func (s SyncMode) source(i, n, total int) int {
 // current one is requested, it splits the file into segments, because not all frames may fit into memory.
 type player struct {
 	media *media
-	dir   string // for temporary files
+	dir   string // for the segments
 
-	decoder *decoder
+	decoder *decoder // nil before the first frame, and after the split
 	current *frame
 	index   int // of current; -1 before the first
 
-	length  int // frames of each segment except the last; 0 before the split
-	segment int // the number of the segment in frames; -1 for none
-	frames  []*frame
-	count   int // the number of frames in use, which are allocated once
+	length  int          // frames of each segment except the last; 0 before the split
+	segment int          // the number of the segment in frames; -1 for none
+	frames  bytes.Buffer // allocated once
 }
 
 func (m *media) play(dir string) *player {
 	return &player{media: m, dir: filepath.Join(dir, "segments"), index: -1, segment: -1}
 }
 
-// frame returns the frame with the given number in the file. It is valid until the next call.
-func (p *player) frame(ctx context.Context, index int) (*frame, error) {
-	switch {
-	case index == p.index:
-		return p.current, nil
-	case p.length > 0:
-		return p.segmentFrame(ctx, index)
-	case index < p.index:
+// read copies the frame with the given number in the file to f.
+func (p *player) read(ctx context.Context, index int, f *frame) (err error) {
+	if index < p.index {
 		p.close()
 		if index > 0 {
 			if err := p.split(ctx); err != nil {
-				return nil, err
+				return err
 			}
-			return p.segmentFrame(ctx, index)
 		}
+	}
+	if p.length > 0 {
+		if segment := index / p.length; segment != p.segment {
+			if err := p.load(ctx, segment); err != nil {
+				return err
+			}
+		}
+		size := len(f.pix)
+		if from := index % p.length * size; copy(f.pix, p.frames.Bytes()[min(from, p.frames.Len()):]) < size {
+			return fmt.Errorf("frame %d is in no segment", index)
+		}
+		return nil
 	}
 	if p.decoder == nil {
-		var err error
 		if p.decoder, err = p.media.decode(ctx); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	for p.index < index {
-		f, err := p.decoder.next()
-		if err != nil {
-			return nil, err
+	for ; p.index < index; p.index++ {
+		if p.current, err = p.decoder.next(); err != nil {
+			return err
 		}
-		p.current, p.index = f, p.index+1
 	}
-	return p.current, nil
-}
-
-// read copies the frame with the given number in the file to f.
-func (p *player) read(ctx context.Context, index int, f *frame) error {
-	shown, err := p.frame(ctx, index)
-	if err == nil {
-		copy(f.pix, shown.pix)
-	}
-	return err
+	copy(f.pix, p.current.pix)
+	return nil
 }
 
 func (p *player) close() {
 	if p.decoder != nil {
 		p.decoder.stop()
 	}
-	p.decoder, p.current, p.index = nil, nil, -1
+	p.decoder, p.index = nil, -1
 }
 
 // segmentBytes is the maximum memory for the frames of a segment.
@@ -138,18 +131,6 @@ func (p *player) split(ctx context.Context) error {
 	return ffmpeg(ctx, args...).run()
 }
 
-func (p *player) segmentFrame(ctx context.Context, index int) (*frame, error) {
-	if segment := index / p.length; segment != p.segment {
-		if err := p.load(ctx, segment); err != nil {
-			return nil, err
-		}
-	}
-	if i := index % p.length; i < p.count {
-		return p.frames[i], nil
-	}
-	return nil, fmt.Errorf("frame %d is in no segment", index)
-}
-
 // load reads the frames of a segment.
 func (p *player) load(ctx context.Context, segment int) error {
 	m := p.media
@@ -157,24 +138,10 @@ func (p *player) load(ctx context.Context, segment int) error {
 		path: filepath.Join(p.dir, fmt.Sprintf("%06d.mkv", segment)), demuxer: "matroska",
 		width: m.width, height: m.height, rate: m.rate,
 	}
-	d, err := file.decode(ctx)
-	if err != nil {
-		return err
-	}
-	defer d.stop()
 	p.segment = segment
-	for p.count = 0; ; p.count++ {
-		f, err := d.next()
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		case p.count == p.length:
-			return fmt.Errorf("segment %d has more than %d frames", segment, p.length)
-		case p.count == len(p.frames):
-			p.frames = append(p.frames, newFrame(f.width, f.height))
-		}
-		copy(p.frames[p.count].pix, f.pix)
-	}
+	p.frames.Reset()
+	p.frames.Grow(p.length*frameBytes(m.width, m.height) + bytes.MinRead)
+	process := ffmpeg(ctx, file.rawArgs()...)
+	process.Stdout = &p.frames
+	return process.run()
 }
