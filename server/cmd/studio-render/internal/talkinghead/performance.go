@@ -167,29 +167,36 @@ func (p *performance) stage(ctx context.Context) (*stage, error) {
 	return s, nil
 }
 
+// time returns the time of the middle of frame i, in seconds.
+func (s *stage) time(i int) float64 { return (float64(i) + 0.5) / s.source.rate.float() }
+
 // draw draws frame i of total into f.
 func (s *stage) draw(ctx context.Context, f *frame, i, total int) error {
-	seconds := (float64(i) + 0.5) / s.source.rate.float()
-	shape := s.shapes.at(seconds)
-	if s.head != nil {
-		place := s.track.Places[0]
-		face := s.head.move(f, s.head.turn(seconds, at(s.nods, seconds*hopsPerSecond)))
-		s.head.blink(f, face, s.head.closed(seconds))
-		s.mouths[0].paint(f, face.at(place.Mouth), shape, 1)
-	} else {
-		index := s.mode.source(i, len(s.track.Places), total)
-		if err := s.player.read(ctx, index, f); err != nil {
-			return err
-		}
-		place := s.track.Places[index]
-		if place.Scene >= 0 {
-			mouth := s.mouths[place.Scene]
-			mouth.lit = mouth.lit && place.Scene == s.scene
-			s.scene = place.Scene
-			mouth.paint(f, place.Face.at(place.Mouth), shape, place.Strength)
-		}
+	mouth, face, strength, err := s.film(ctx, f, i, total)
+	if mouth != nil {
+		mouth.paint(f, face, s.shapes.at(s.time(i)), strength)
 	}
-	return nil
+	return err
+}
+
+// film draws what the source shows in frame i of total. It returns the mouth to be painted, with the pose and opacity of
+// it. The mouth is nil if none is seen.
+func (s *stage) film(ctx context.Context, f *frame, i, total int) (m *mouth, face pose, strength float64, err error) {
+	if s.head != nil {
+		seconds := s.time(i)
+		face = s.head.move(f, s.head.turn(seconds, at(s.nods, seconds*hopsPerSecond)))
+		s.head.blink(f, face, s.head.closed(seconds))
+		return s.mouths[0], face.at(s.track.Places[0].Mouth), 1, nil
+	}
+	index := s.mode.source(i, len(s.track.Places), total)
+	place := s.track.Places[index]
+	if err := s.player.read(ctx, index, f); err != nil || place.Scene < 0 {
+		return nil, pose{}, 0, err
+	}
+	m = s.mouths[place.Scene]
+	m.lit = m.lit && place.Scene == s.scene
+	s.scene = place.Scene
+	return m, place.Face.at(place.Mouth), place.Strength, nil
 }
 
 // emphasis returns, for each hop, how loudly the speaker talks, averaged over more than a syllable.

@@ -1,12 +1,11 @@
 package talkinghead
 
 import (
+	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
-	"image"
-	"image/color"
-	"image/png"
 	"math"
 	"os"
 	"path/filepath"
@@ -34,6 +33,14 @@ const (
 	animationSeconds = 2
 	animationBytes   = 1_400_000 // ffmpeg may write one more frame
 )
+
+// button is the picture of a play button, which is visible on light and dark ground.
+//
+//go:embed button.png
+var button []byte
+
+// buttonSide returns the size of the play button in a picture.
+func buttonSide(width, height int) int { return max(min(width, height)*3/10, 4) }
 
 // A previewer makes the thumbnail and the previews of a video from some of its frames. The still pictures show the
 // first of them.
@@ -67,26 +74,27 @@ func (m *media) preview(ctx context.Context, from, total int, work, dir string) 
 	if p.input, err = os.Create(filepath.Join(work, "previews.yuv")); err != nil {
 		return nil, err
 	}
-	button, smallButton := filepath.Join(work, "button.png"), filepath.Join(work, "small-button.png")
-	if err := errors.Join(writeButton(button, min(width, height)), writeButton(smallButton, min(smallWidth, smallHeight))); err != nil {
+	buttonPath := filepath.Join(work, "button.png")
+	if err := os.WriteFile(buttonPath, button, 0o600); err != nil {
 		return nil, errors.Join(err, p.input.Close())
 	}
 	rgb := ":in_color_matrix=" + m.tags.matrix() + ":in_range=tv:flags=bicubic+" + exactColors + ",format=gbrp"
 	const play, colors = "overlay=(W-w)/2:(H-h)/2:format=gbrp", "paletteuse=dither=bayer:bayer_scale=4:diff_mode=rectangle"
 	graph := strings.Join([]string{
 		"[0]split=3[thumbnail][still][moving]",
+		fmt.Sprintf("[1]split[b][s];[b]scale=%d:-1:flags=area[big];[s]scale=%d:-1:flags=area[small]", buttonSide(width, height), buttonSide(smallWidth, smallHeight)),
 		"[thumbnail]trim=end_frame=1," + m.thumbnailFilter() + "[jpeg]",
 		fmt.Sprintf("[still]trim=end_frame=1,scale=%d:%d%s,split[png][under]", width, height, rgb),
-		"[under][1]" + play + "[pngplay]",
+		"[under][big]" + play + "[pngplay]",
 		fmt.Sprintf("[moving]scale=%d:%d%s,split[plain][below]", smallWidth, smallHeight, rgb),
-		"[below][2]" + play + ",split[covered][seen]",
+		"[below][small]" + play + ",split[covered][seen]",
 		"[seen]select=not(mod(n\\,4)),palettegen,split[palette][samepalette]",
 		"[plain][palette]" + colors + "[gif]",
 		"[covered][samepalette]" + colors + "[gifplay]",
 	}, ";")
 	args := []string{
 		"-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", fmt.Sprintf("%dx%d", m.width, m.height), "-framerate", strconv.Itoa(animationRate),
-		"-i", "file:" + p.input.Name(), "-i", "file:" + button, "-i", "file:" + smallButton, "-filter_complex_threads", "1", "-filter_complex", graph,
+		"-i", "file:" + p.input.Name(), "-i", "file:" + buttonPath, "-filter_complex_threads", "1", "-filter_complex", graph,
 		"-map", "[jpeg]", "-frames:v", "1", "-q:v", "4", "-f", "mjpeg", "file:" + filepath.Join(dir, thumbnailName),
 	}
 	for name, path := range map[string]string{"[png]": p.made.Still, "[pngplay]": p.made.StillPlay} {
@@ -120,8 +128,8 @@ func (p *previewer) close() error { return p.process.run() }
 // stop gives what show has used back.
 func (p *previewer) stop() { _ = p.input.Close() }
 
-// previewAvatar makes the thumbnail and the previews of an avatar in dir. They show the beginning of its video. A
-// picture moves its head and blinks.
+// previewAvatar makes the thumbnail and the previews of an avatar in dir. They show the beginning of its video, whose
+// mouth is not painted. A picture moves its head and blinks.
 func (m *media) previewAvatar(ctx context.Context, t *track, work, dir string) (protocol.Previews, error) {
 	total := len(t.Places)
 	if m.picture {
@@ -132,62 +140,20 @@ func (m *media) previewAvatar(ctx context.Context, t *track, work, dir string) (
 		return protocol.Previews{}, err
 	}
 	defer p.stop()
-	var next func(i int) (*frame, error)
-	if m.picture {
-		still, err := m.firstFrame(ctx)
-		if err != nil {
-			return protocol.Previews{}, err
-		}
-		h, f := newHead(still, t.Places[0].Face, t.Scenes[0].Eyes, animationSeconds), newFrame(m.width, m.height)
-		next = func(i int) (*frame, error) {
-			if p.shows(i) {
-				seconds := float64(i) / m.rate.float()
-				h.blink(f, h.move(f, h.turn(seconds, 0)), h.closed(seconds))
-			}
-			return f, nil
-		}
-	} else {
-		d, err := m.decode(ctx)
-		if err != nil {
-			return protocol.Previews{}, err
-		}
-		defer d.stop()
-		next = func(int) (*frame, error) { return d.next() }
+	stage, err := (&performance{source: m, track: t, work: work, seconds: animationSeconds}).stage(ctx)
+	if err != nil {
+		return protocol.Previews{}, err
 	}
+	defer stage.player.close()
+	f := newFrame(m.width, m.height)
 	for i := 0; p.written < p.frames; i++ {
-		f, err := next(i)
-		if err != nil {
-			return protocol.Previews{}, err
+		if !p.shows(i) {
+			continue
 		}
-		if err := p.show(i, f); err != nil {
+		_, _, _, err := stage.film(ctx, f, i, total)
+		if err := cmp.Or(err, p.show(i, f)); err != nil {
 			return protocol.Previews{}, err
 		}
 	}
 	return p.made, p.close()
-}
-
-// writeButton writes a picture of a play button for a picture whose shorter side is given. The button is visible on
-// light and dark ground.
-func writeButton(path string, side int) error {
-	size := max(side*3/10, 4)
-	button := image.NewNRGBA(image.Rect(0, 0, size, size))
-	radius := float64(size) / 2
-	covered := func(inside float64) float64 { return min(max(inside+0.5, 0), 1) } // the part of a pixel that is inside an edge
-	for y := range size {
-		for x := range size {
-			dx, dy := float64(x)+0.5-radius, float64(y)+0.5-radius
-			edge := radius - 0.5 - math.Hypot(dx, dy)
-			ring := min(covered(edge), covered(radius*0.1-edge))
-			triangle := covered(radius*0.26 + min(dx, -0.5*dx-0.866*math.Abs(dy)))
-			white := max(ring, triangle)
-			alpha := white + (1-white)*0.5*covered(edge)
-			level := toByte(255 * white / max(alpha, 0.01))
-			button.SetNRGBA(x, y, color.NRGBA{level, level, level, toByte(255 * alpha)})
-		}
-	}
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(png.Encode(file, button), file.Close())
 }
