@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/rivo/uniseg"
 )
 
 // The form of subtitles.
@@ -18,7 +16,7 @@ const (
 	maxColumns  = 42 // of a line; a full-width character has two
 	maxLines    = 2
 	minCue      = 1.0 // seconds, unless the next cue begins before
-	maxCue      = 7.0 // seconds
+	maxCue      = 7.0 // seconds, unless a single word lasts longer
 	longPause   = 0.7 // seconds of silence at which a cue ends
 	maxCueWords = maxLines * maxColumns
 )
@@ -58,7 +56,7 @@ func cuesOf(words []word) (cues []cue) {
 	slices.Reverse(cues)
 	for i := range cues {
 		c := &cues[i]
-		c.to = min(max(c.to, c.from+minCue), c.from+maxCue)
+		c.to = max(c.to, c.from+minCue)
 		if i+1 < len(cues) {
 			c.to = min(c.to, cues[i+1].from)
 		}
@@ -67,33 +65,17 @@ func cuesOf(words []word) (cues []cue) {
 }
 
 // timed returns words whose times rise by at least a millisecond. A word without sounds gets the time of the words
-// around it, and one that is spoken for longer than a cue is split into its characters.
+// around it.
 func timed(words []word) (list []word) {
 	at := 0.0
 	for _, w := range words {
-		parts := []word{w}
-		if w.to-w.from > maxCue {
-			parts = parts[:0]
-			list := characters(w.text)
-			step := (w.to - w.from) / float64(len(list))
-			for i, character := range list {
-				from := w.from + step*float64(i)
-				part := word{text: character, columns: uniseg.StringWidth(character), weight: 1, from: from, to: from + step}
-				if i == len(list)-1 {
-					part.space, part.end = w.space, w.end
-				}
-				parts = append(parts, part)
-			}
+		if w.to == 0 {
+			w.weight = 0
 		}
-		for _, part := range parts {
-			if part.to == 0 {
-				part.weight = 0
-			}
-			part.from = max(part.from, at)
-			part.to = max(part.to, part.from+0.001)
-			at = part.to
-			list = append(list, part)
-		}
+		w.from = max(w.from, at)
+		w.to = max(w.to, w.from+0.001)
+		at = w.to
+		list = append(list, w)
 	}
 	return list
 }
