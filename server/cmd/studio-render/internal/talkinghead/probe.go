@@ -60,8 +60,10 @@ func (m *media) probe(ctx context.Context, name string) error {
 	var found struct {
 		Streams []stream `json:"streams"`
 		Frames  []struct {
-			Tags     struct{ Orientation string } `json:"tags"`
-			SideData []sideData                   `json:"side_data_list"`
+			Tags struct {
+				Orientation string `json:"Orientation"`
+			} `json:"tags"`
+			SideData []sideData `json:"side_data_list"`
 		} `json:"frames"`
 		Format struct {
 			Duration string `json:"duration"`
