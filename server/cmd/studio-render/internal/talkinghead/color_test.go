@@ -1,9 +1,16 @@
 package talkinghead_test
 
 import (
-	"fmt"
+	"image"
 	"math"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
+
+	"golang.org/x/image/draw"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
 // picture is a decoded picture in RGB.
@@ -12,11 +19,25 @@ type picture struct {
 	width int
 }
 
-// readPicture decodes a picture, or a frame of a video.
-func readPicture(t testing.TB, path string, frame, width, height int) picture {
+// readPicture decodes a picture, or the first frame of a video.
+func readPicture(t testing.TB, path string) picture {
 	t.Helper()
-	filter := fmt.Sprintf("select=gte(n\\,%d),scale=%d:%d:flags=area+accurate_rnd+full_chroma_int,format=rgb24", frame, width, height)
-	return picture{ffmpeg(t, "-i", path, "-vf", filter, "-frames:v", "1", "-f", "rawvideo", "-"), width}
+	if filepath.Ext(path) == ".mp4" {
+		pix := ffmpeg(t, "-i", path, "-vf", "scale=flags=area+accurate_rnd+full_chroma_int,format=rgb24", "-frames:v", "1", "-f", "rawvideo", "-")
+		return picture{pix, seenWidth}
+	}
+	file, err := os.Open(path)
+	harness.Check(t, err)
+	defer file.Close()
+	decoded, _, err := image.Decode(file)
+	harness.Check(t, err)
+	rgba := image.NewRGBA(image.Rect(0, 0, seenWidth, seenHeight))
+	draw.BiLinear.Scale(rgba, rgba.Rect, decoded, decoded.Bounds(), draw.Src, nil)
+	p := picture{width: seenWidth}
+	for pixel := range slices.Chunk(rgba.Pix, 4) {
+		p.pix = append(p.pix, pixel[:3]...)
+	}
+	return p
 }
 
 // area is a rectangle in pixels.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
 
 // madeFaces are what faces look like. Each is a photo or the presenter, filtered by ffmpeg.
@@ -38,6 +39,30 @@ func PigoModule(t testing.TB) string {
 	dir, err := pigoDirectory()
 	harness.Check(t, err)
 	return dir
+}
+
+// StoredFace returns the path of a picture or video that is stored as that of an avatar.
+func StoredFace(t testing.TB, path string) string {
+	t.Helper()
+	source, err := open(t.Context(), path, "The face")
+	harness.Check(t, err)
+	stored := filepath.Join(t.TempDir(), footageName)
+	if source.picture {
+		stored = filepath.Join(t.TempDir(), pictureName)
+	}
+	harness.Check(t, source.copy(t.Context(), stored))
+	return stored
+}
+
+// Hear returns how far a mouth opens to a sound, and the checks of the sound.
+func Hear(t testing.TB, path string) (most float64, checks []protocol.Check) {
+	t.Helper()
+	var p performance
+	harness.Check(t, p.hear(t.Context(), path, "The sound"))
+	for _, s := range p.shapes {
+		most = max(most, s.open)
+	}
+	return most, p.checks
 }
 
 func runFFmpeg(t testing.TB, args ...string) {

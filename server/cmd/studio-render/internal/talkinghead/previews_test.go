@@ -24,18 +24,21 @@ func TestPreviews_ofAVideoAndAnAvatar(t *testing.T) {
 	harness.Need(t, "ffmpeg", "ffprobe")
 	sound := newSound(t, "sine=frequency=200", "2.1")
 	for name, test := range map[string]struct {
-		filter                                 string // of a video; "" for the picture of the presenter
+		filter                                 string // of the picture of a face
+		video                                  bool
 		width, height, smallWidth, smallHeight int
 		frames                                 int // of the animation of the avatar
 	}{
-		"a picture": {"", 640, 360, 320, 180, 20},
-		"noise":     {"pad=400:400:(ow-iw)/2:0:white,noise=alls=60:allf=t", 400, 400, 240, 240, 12},
+		"a picture": {"scale=-2:396,pad=704:396:(ow-iw)/2:0:white", false, 640, 360, 320, 180, 20},
+		"noise":     {"pad=400:400:(ow-iw)/2:0:white,noise=alls=60:allf=t", true, 400, 400, 240, 240, 12},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			input := ""
-			if test.filter != "" {
+			input := filepath.Join(t.TempDir(), "face.png")
+			if test.video {
 				input = clip(t, "10", test.filter)
+			} else {
+				ffmpeg(t, "-i", sample(t), "-vf", test.filter, input)
 			}
 			made := makeLipsync(t, talkinghead.Lipsync{Video: input, Audio: sound})
 			checkPreviews(t, made.Previews, test.width, test.height, test.smallWidth, test.smallHeight, 20)
