@@ -16,4 +16,4 @@ func (p *Pool) SetPollInterval(d time.Duration) { p.pollInterval = d }
 
 // SetSoleProcess makes a Pool on PostgreSQL run in a synctest bubble: no other process uses the database, and the clock
 // of this process stands in for that of the database.
-func (p *Pool) SetSoleProcess() { p.announce = nil }
+func (p *Pool) SetSoleProcess() { p.shared = false }

@@ -62,7 +62,9 @@ type Pool struct {
 	waiting      atomic.Bool   // renderings may be due that were not in the last claim
 	claimed      sync.Map      // the subjects that this process renders, by ID
 	unsure       bool          // this process may have claimed others: the answer of the database was lost
-	announce     chan struct{} // tells other processes to claim due renderings; nil without other processes
+	shared       bool          // other processes use the database
+	dueHere      bool          // this process made renderings due that others do not know
+	announced    time.Time     // when other processes were notified of them last
 	pollInterval time.Duration
 	clockOffset  time.Duration // of the clock of the database, relative to that of this process
 	clockRead    time.Time
@@ -83,7 +85,7 @@ func New(cfg Config) *Pool {
 		leases: leases{store: cfg.Store, began: make(chan struct{}, 1), running: make(map[*lease]struct{})},
 	}
 	if cfg.Store.Shared() {
-		p.announce, p.pollInterval = make(chan struct{}, 1), sharedPollInterval
+		p.shared, p.pollInterval = true, sharedPollInterval
 	}
 	return p
 }
@@ -113,16 +115,12 @@ func (p *Pool) Run(ctx, stop context.Context) {
 	defer renewing.Wait()
 	defer endLeases()
 	defer workers.Wait()
-	if p.announce != nil {
-		workers.Go(func() { p.notifyOthers(stop) })
-	}
-	for dueHere := false; stop.Err() == nil; {
-		timer := time.NewTimer(p.start(ctx, stop, &workers, dueHere))
-		dueHere = false
+	for stop.Err() == nil {
+		timer := time.NewTimer(p.start(ctx, stop, &workers))
 		select {
 		case <-stop.Done():
 		case <-p.Store.Signal(store.SignalRender):
-			dueHere = true
+			p.dueHere = true
 		case <-p.wakeup:
 		case <-timer.C:
 		}
@@ -130,22 +128,23 @@ func (p *Pool) Run(ctx, stop context.Context) {
 	}
 }
 
-// notifyOthers notifies the other processes of due renderings, at most once every announceInterval.
-func (p *Pool) notifyOthers(stop context.Context) {
-	for {
-		select {
-		case <-stop.Done():
-			return
-		case <-p.announce:
-		}
-		p.faults.Error(stop, "announce", p.Store.Notify(stop, store.SignalRender, store.Flow{}))
-		studio.Pause(stop, announceInterval)
+// announce notifies the other processes of renderings that are due and have no free worker here, at most once every
+// announceInterval. It returns how long to wait before the next call.
+func (p *Pool) announce(stop context.Context) time.Duration {
+	if !p.dueHere || !p.shared {
+		return p.pollInterval
 	}
+	if wait := announceInterval - time.Since(p.announced); wait > 0 {
+		return wait
+	}
+	p.faults.Error(stop, "announce", p.Store.Notify(stop, store.SignalRender, store.Flow{}))
+	p.dueHere, p.announced = false, time.Now()
+	return p.pollInterval
 }
 
 // start assigns due renderings to free workers. It returns how long to wait before the next call. If some may
-// be left over, a worker that ends wakes Run earlier. dueHere tells that this process made renderings due.
-func (p *Pool) start(ctx, stop context.Context, workers *sync.WaitGroup, dueHere bool) time.Duration {
+// be left over, a worker that ends wakes Run earlier.
+func (p *Pool) start(ctx, stop context.Context, workers *sync.WaitGroup) time.Duration {
 	for stop.Err() == nil {
 		p.waiting.Store(true) // before acquire, so that no worker ends unnoticed
 		free, more := p.acquire(), true
@@ -160,6 +159,7 @@ func (p *Pool) start(ctx, stop context.Context, workers *sync.WaitGroup, dueHere
 		switch {
 		case !more:
 			p.waiting.Store(false)
+			p.dueHere = false
 			if wait := nextInterval - time.Since(p.nextRead); wait > 0 {
 				return wait
 			}
@@ -174,10 +174,7 @@ func (p *Pool) start(ctx, stop context.Context, workers *sync.WaitGroup, dueHere
 			}
 			return p.pollInterval
 		case free == 0:
-			if dueHere && p.announce != nil {
-				studio.Signal(p.announce)
-			}
-			return p.pollInterval
+			return p.announce(stop)
 		}
 	}
 	return 0
@@ -237,7 +234,7 @@ func (p *Pool) now() time.Time { return time.Now().Add(p.clockOffset) }
 
 // readClock reads the clock of a shared database once every sharedPollInterval.
 func (p *Pool) readClock(stop context.Context) (err error) {
-	if p.announce != nil && time.Since(p.clockRead) >= sharedPollInterval {
+	if p.shared && time.Since(p.clockRead) >= sharedPollInterval {
 		if p.clockOffset, err = p.Store.ClockOffset(stop); err == nil {
 			p.clockRead = time.Now()
 		}
