@@ -107,10 +107,10 @@ func TestSpeak_cutsLongTexts(t *testing.T) {
 	sound, err := open(t.Context(), s.path+".cut", "The sound")
 	harness.Check(t, err)
 	s.said.part = true
-	p := performance{sound: sound, said: s.said, words: wordsOf(cleanText(text), true), dir: dir, work: dir}
+	p := performance{sound: sound, said: s.said, words: wordsOf(cleanText(text)), dir: dir, work: dir}
 	harness.Check(t, p.analyseSound(t.Context()))
 	cues := cuesOf(p.words)
-	if last := cues[len(cues)-1]; math.Abs(p.seconds-12) > 0.1 || math.Abs(last.to-p.seconds) > 2 || len(p.words) == len(wordsOf(cleanText(text), true)) {
+	if last := cues[len(cues)-1]; math.Abs(p.seconds-12) > 0.1 || math.Abs(last.to-p.seconds) > 2 || len(p.words) == len(wordsOf(cleanText(text))) {
 		t.Errorf("of %.1f s, %d words are shown until %.1f s", p.seconds, len(p.words), last.to)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // paced returns the cues of a text of which each sound takes a tenth of a second.
 func paced(text string) []cue {
-	words := wordsOf(cleanText(text), false)
+	words := wordsOf(cleanText(text))
 	at := 0.0
 	for i := range words {
 		words[i].from = at
@@ -114,7 +114,7 @@ func checkFiles(t *testing.T, text string, cues []cue) {
 		t.Errorf("captions are %q, want %q", got, cleanText(text))
 	}
 	for i, c := range cues {
-		one := len(wordsOf(strings.Join(c.lines, " "), false)) == 1
+		one := len(wordsOf(strings.Join(c.lines, " "))) == 1
 		if length := c.to - c.from; length > maxCue+0.001 && !one || length < minCue-0.001 && i+1 < len(cues) && cues[i+1].from > c.to+0.001 {
 			t.Errorf("%q lasts %.3f s", c.lines, length)
 		}

@@ -16,7 +16,6 @@ import (
 	"context"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
@@ -124,10 +123,8 @@ func (c Config) MakeVideo(ctx context.Context, files map[string]string, speech S
 		if spoken, err = c.speak(ctx, speech, work); err != nil {
 			return protocol.Result{}, err
 		}
-		// A voice names the letters that it does not read. In Japanese, it reads the others.
-		foreign := !strings.HasPrefix(spoken.language, "ja") && slices.ContainsFunc(spoken.checks, func(c protocol.Check) bool { return c.Name == speaksLanguage && c.Status == protocol.Failed })
 		name = "The speech"
-		p.said, p.words = spoken.said, wordsOf(cleanText(speech.Text), foreign)
+		p.said, p.words = spoken.said, wordsOf(cleanText(speech.Text))
 	}
 	if err := p.hear(ctx, spoken.path, name); err != nil {
 		return protocol.Result{}, err

@@ -126,9 +126,6 @@ var scripts = func() map[string][]*unicode.RangeTable {
 // mostForeign is the share of letters of other scripts in a text that a voice is said to speak.
 const mostForeign = 0.2
 
-// speaksLanguage is the name of the check of reads.
-const speaksLanguage = "speaks_language"
-
 // reads checks whether a voice reads the letters of a text.
 func reads(v protocol.Voice, text string) protocol.Check {
 	code, script, _ := strings.Cut(v.Language, "-")
@@ -146,7 +143,7 @@ func reads(v protocol.Voice, text string) protocol.Check {
 		}
 	}
 	share := float64(foreign) / float64(max(letters, 1))
-	return check(speaksLanguage, share <= mostForeign, "The voice reads the letters of the text.",
+	return check("speaks_language", share <= mostForeign, "The voice reads the letters of the text.",
 		fmt.Sprintf("The voice speaks %s, and does not read %.0f%% of the letters of the text. Choose another voice, or write the text in letters that it reads.", v.Name, 100*share))
 }
 

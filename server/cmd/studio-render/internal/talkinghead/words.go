@@ -45,16 +45,15 @@ func cleanText(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// wordsOf returns the words of a text that cleanText returned. A voice of another language spells the text if it is
-// foreign.
-func wordsOf(text string, foreign bool) (words []word) {
+// wordsOf returns the words of a text that cleanText returned.
+func wordsOf(text string) (words []word) {
 	add := func(text string, space bool) {
 		w := word{text: text, space: space, columns: uniseg.StringWidth(text), end: endOf(text)}
 		if space && w.end == inClause && unicode.In([]rune(lastRune(text))[0], unicode.Thai, unicode.Lao) {
 			w.end = endsClause
 		}
 		for _, r := range text {
-			w.weight += weightOf(r, foreign)
+			w.weight += weightOf(r)
 			w.number = w.number || unicode.IsDigit(r) || unicode.IsSymbol(r)
 		}
 		words = append(words, w)
@@ -106,12 +105,9 @@ func characters(text string) (list []string) {
 	return list
 }
 
-// weightOf returns about how many sounds a character has. A digit or symbol is spoken as a word, and a foreign letter
-// as two, such as "Chinese letter".
-func weightOf(r rune, foreign bool) float64 {
+// weightOf returns about how many sounds a character has. A digit or symbol is spoken as a word.
+func weightOf(r rune) float64 {
 	switch {
-	case foreign && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer):
-		return 11
 	case unicode.IsDigit(r):
 		return 3.5
 	case unicode.In(r, unicode.Han, unicode.Hangul):

@@ -27,7 +27,7 @@ func TestWords_haveTheTimesOfSpeech(t *testing.T) {
 		samples, events := utterWords(t, program, voice, text)
 		said := phonemesOf(t, voice, text)
 		_, visemes, indexes := mouthShapes(soundsOf(samples), said)
-		timed := timed(timeWords(wordsOf(cleanText(text), false), said, visemes, indexes))
+		timed := timed(timeWords(wordsOf(cleanText(text)), said, visemes, indexes))
 		shown := cuesOf(timed)
 		begins, index := map[int]word{}, 0
 		for _, w := range timed {
@@ -66,11 +66,11 @@ func TestWords_haveTheTimesOfSpeech(t *testing.T) {
 func TestWords_haveTimesWithoutTranscript(t *testing.T) {
 	t.Parallel()
 	visemes := slices.Concat(make([]viseme, 100), slices.Repeat([]viseme{lipsClosed}, 300), make([]viseme, 100))
-	words := timeWords(wordsOf("One two, three — four.", false), transcript{}, visemes, nil)
+	words := timeWords(wordsOf("One two, three — four."), transcript{}, visemes, nil)
 	if first, last := words[0], words[len(words)-1]; first.from != 1 || math.Abs(last.to-4) > 0.02 || len(words) != 5 {
 		t.Errorf("words are %+v", words)
 	}
-	if words := timeWords(wordsOf("One", false), transcript{}, make([]viseme, 100), nil); words != nil {
+	if words := timeWords(wordsOf("One"), transcript{}, make([]viseme, 100), nil); words != nil {
 		t.Errorf("silence says %+v", words)
 	}
 }
