@@ -59,12 +59,12 @@ type Pool struct {
 	leases       leases
 	slots        chan struct{} // holds one value for each busy worker
 	wakeup       chan struct{}
-	waiting      atomic.Bool   // renderings may be due that were not in the last claim
-	claimed      sync.Map      // the subjects that this process renders, by ID
-	unsure       bool          // this process may have claimed others: the answer of the database was lost
-	shared       bool          // other processes use the database
-	dueHere      bool          // this process made renderings due that others do not know
-	announced    time.Time     // when other processes were notified of them last
+	waiting      atomic.Bool // renderings may be due that were not in the last claim
+	claimed      sync.Map    // the subjects that this process renders, by ID
+	unsure       bool        // this process may have claimed others: the answer of the database was lost
+	shared       bool        // other processes use the database
+	dueHere      bool        // this process made renderings due that others do not know
+	announced    time.Time   // when other processes were notified of them last
 	pollInterval time.Duration
 	clockOffset  time.Duration // of the clock of the database, relative to that of this process
 	clockRead    time.Time
