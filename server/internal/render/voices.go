@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,14 +16,12 @@ import (
 
 const (
 	voicesLifetime = time.Minute      // how long the voices of the program are reused
-	voicesRetry    = 5 * time.Second  // until the program is asked that could not be asked yet
 	voicesTimeout  = 30 * time.Second // for the program to list them; it may load models first
 )
 
 // knownVoices are the voices that the program has listed.
 type knownVoices struct {
 	list []studio.Voice
-	err  error // why the program was not asked
 	read time.Time
 }
 
@@ -36,23 +35,22 @@ func (e *Exec) Voices(ctx context.Context) ([]studio.Voice, error) {
 	case known := <-e.voices:
 		defer func() { e.voices <- known }()
 		if time.Since(known.read) < voicesLifetime {
-			return known.list, known.err
+			return known.list, nil
 		}
 		list, err := e.listVoices(ctx)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		never := known.read.IsZero() || known.err != nil
-		known.read, known.err = time.Now(), nil
 		if _, refused := errors.AsType[*protocol.Error](err); err == nil || refused {
 			known.list = list
 		} else {
-			if never && !errors.Is(err, errProgram) {
-				known.read, known.err = known.read.Add(voicesRetry-voicesLifetime), unavailable(err)
+			e.faults.Report(ctx, slog.LevelWarn, "voices", "the renderer does not list its voices", "err", err)
+			if known.read.IsZero() && !errors.Is(err, errProgram) {
+				return nil, unavailable(err)
 			}
-			e.Logger.WarnContext(ctx, "the renderer does not list its voices", "err", err)
 		}
-		return known.list, known.err
+		known.read = time.Now()
+		return known.list, nil
 	}
 }
 
