@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
@@ -28,22 +29,6 @@ func check(name string, ok bool, good, bad string) protocol.Check {
 	return protocol.Check{Name: name, Status: protocol.Failed, Message: bad}
 }
 
-// analysis is the result of analyse.
-type analysis struct {
-	track  track
-	checks []protocol.Check
-}
-
-// failed returns the first failed check as an [*InputError], or nil.
-func (a *analysis) failed() error {
-	for _, c := range a.checks {
-		if c.Status == protocol.Failed {
-			return &InputError{c.Message}
-		}
-	}
-	return nil
-}
-
 // unreadable returns the checks of an input that cannot be read.
 func unreadable(err error) []protocol.Check {
 	if reason, ok := errors.AsType[*InputError](err); ok {
@@ -52,64 +37,74 @@ func unreadable(err error) []protocol.Check {
 	return nil
 }
 
-// analyse finds the face in each frame of source and checks it. It reports progress between from and to.
-func (c Config) analyse(ctx context.Context, source *media, name string, from, to float64) (*analysis, error) {
+// analyse finds the face in each frame of source and checks it. It reports progress between from and to. The error of a
+// check that fails is an [*InputError].
+func (c Config) analyse(ctx context.Context, source *media, name string, from, to float64) (*track, []protocol.Check, error) {
+	t := newTracker(newDetector(), source.width, source.height, source.rate.float(), source.picture)
+	if err := c.follow(ctx, t, source, name, from, to); err != nil {
+		return nil, unreadable(err), err
+	}
+	found := t.finish()
+	checks := t.check(&found, name)
+	if i := slices.IndexFunc(checks, func(c protocol.Check) bool { return c.Status == protocol.Failed }); i >= 0 {
+		return nil, checks, &InputError{checks[i].Message}
+	}
+	return &found, checks, nil
+}
+
+// follow tracks the face through all frames of source.
+func (c Config) follow(ctx context.Context, t *tracker, source *media, name string, from, to float64) error {
 	if source.noPictures != nil {
-		return nil, source.noPictures
+		return source.noPictures
 	}
 	d, err := source.decode(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer d.stop()
-	t := newTracker(newDetector(), source.width, source.height, source.rate.float(), source.picture)
-	expected := source.duration * source.rate.float()
+	expected := source.duration * t.rate
 	for {
 		f, err := d.next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if badInput(err) {
-			return nil, damaged(name)
+			return damaged(name)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		t.add(f)
 		if source.picture {
 			source.still = f.crop(0, 0, f.width, f.height)
 		}
 		switch n := len(t.track.Places); {
-		case float64(n)/source.rate.float() > maxDuration.Seconds():
-			return nil, tooLong(name)
+		case float64(n)/t.rate > maxDuration.Seconds():
+			return tooLong(name)
 		case n%16 == 0:
 			c.progress(protocol.Analysing, from, to, float64(n)/max(expected, 1))
 		}
 	}
-	found := &analysis{track: t.finish()}
-	frames := len(found.track.Places)
-	switch whole, err := source.whole(ctx, frames); {
-	case err != nil:
-		return nil, err
-	case !whole:
-		return nil, damaged(name)
+	whole, err := source.whole(ctx, len(t.track.Places))
+	if err == nil && !whole {
+		err = damaged(name)
 	}
-	found.check(t, name, float64(frames)/source.rate.float())
-	return found, nil
+	return err
 }
 
-// check sets a.checks.
-func (a *analysis) check(t *tracker, name string, seconds float64) {
-	add := func(name string, ok bool, good, bad string) { a.checks = append(a.checks, check(name, ok, good, bad)) }
+// check returns the findings about a face.
+func (t *tracker) check(found *track, name string) (checks []protocol.Check) {
+	add := func(name string, ok bool, good, bad string) { checks = append(checks, check(name, ok, good, bad)) }
+	seconds := float64(len(found.Places)) / t.rate
 	add("readable", true, name+" can be read.", "")
-	if t.track.Picture {
+	if found.Picture {
 		add("long_enough", true, "A picture is long enough.", "")
 	} else {
 		add("long_enough", seconds >= minSeconds-0.05, fmt.Sprintf("The video lasts %.1f seconds.", seconds),
 			fmt.Sprintf("The video is too short: it lasts %.1f seconds, and at least %.0f is needed.", seconds, minSeconds))
 	}
 	shown := 0
-	for _, p := range t.track.Places {
+	for _, p := range found.Places {
 		if p.Scene >= 0 && p.Strength > 0 {
 			shown++
 		}
@@ -117,11 +112,11 @@ func (a *analysis) check(t *tracker, name string, seconds float64) {
 	switch {
 	case shown == 0:
 		add("one_face", false, "", "No face was found. It must look into the camera, and nothing may cover it.")
-		return
+		return checks
 	case t.faces > 1:
 		add("one_face", false, "", fmt.Sprintf("There are %d faces, and only one can speak. Send a picture or video of one person.", t.faces))
 	default:
-		part := float64(shown) / float64(len(t.track.Places))
+		part := float64(shown) / float64(len(found.Places))
 		add("one_face", part >= minSeen, fmt.Sprintf("There is one face, visible for %.0f %% of the time.", math.Round(part*100)),
 			fmt.Sprintf("The face is visible for only %.0f %% of the time.", math.Round(part*100)))
 	}
@@ -136,4 +131,5 @@ func (a *analysis) check(t *tracker, name string, seconds float64) {
 	default:
 		add("lit", m.contrast >= minContrast, "The face is well lit.", "The face has too little contrast.")
 	}
+	return checks
 }

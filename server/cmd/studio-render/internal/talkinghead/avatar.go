@@ -50,15 +50,12 @@ func (c Config) MakeAvatar(ctx context.Context, input, dir string) (protocol.Res
 		return protocol.Result{Checks: unreadable(err)}, err
 	}
 	source.limit = maxFootage
-	found, err := c.analyse(ctx, source, name, 0, analysedAvatar)
+	track, checks, err := c.analyse(ctx, source, name, 0, analysedAvatar)
+	avatar := protocol.Result{Checks: checks}
 	if err != nil {
-		return protocol.Result{Checks: unreadable(err)}, err
+		return avatar, err
 	}
-	avatar := protocol.Result{Checks: found.checks}
-	if failed := found.failed(); failed != nil {
-		return avatar, failed
-	}
-	return c.writeAvatar(ctx, source, &found.track, avatar, work, dir)
+	return c.writeAvatar(ctx, source, track, avatar, work, dir)
 }
 
 // presenter is a drawing of a person who does not exist. It has the noise of a camera, without which smooth areas would

@@ -122,11 +122,9 @@ func lasts(t *testing.T, path string) (float64, error) {
 		return p.seconds, err
 	}
 	m.limit = maxFootage // as of an avatar
-	found, err := Config{}.analyse(t.Context(), m, "The file", 0, 1)
-	if err != nil {
-		return 0, err
-	}
-	return float64(len(found.track.Places)) / m.rate.float(), nil
+	tracked := newTracker(newDetector(), m.width, m.height, m.rate.float(), m.picture)
+	err = Config{}.follow(t.Context(), tracked, m, "The file", 0, 1)
+	return float64(len(tracked.track.Places)) / m.rate.float(), err
 }
 
 // The rate of interlaced video is that of its frames, although files may count its fields.

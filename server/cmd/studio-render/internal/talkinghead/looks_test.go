@@ -21,12 +21,9 @@ func sit(t testing.TB, i int) *sitter {
 	t.Helper()
 	source, err := open(t.Context(), makeFace(t, i), "The picture")
 	harness.Check(t, err)
-	found, err := Config{}.analyse(t.Context(), source, "The picture", 0, 1)
+	found, _, err := Config{}.analyse(t.Context(), source, "The picture", 0, 1)
 	harness.Check(t, err)
-	if failed := found.failed(); failed != nil {
-		t.Fatal(failed)
-	}
-	s := &sitter{source: source, place: found.track.Places[0], scene: &found.track.Scenes[0]}
+	s := &sitter{source: source, place: found.Places[0], scene: &found.Scenes[0]}
 	s.still, err = source.firstFrame(t.Context())
 	harness.Check(t, err)
 	s.head = newHead(s.still, s.place.Face, s.scene.Eyes, 1)

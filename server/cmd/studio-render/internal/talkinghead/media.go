@@ -78,13 +78,9 @@ var refused = []container{
 	{"FLV", false, []string{"FLV\x01"}},
 	{"MPEG", false, []string{"\x00\x00\x01\xba", "\x00\x00\x01\xb3", "G" + strings.Repeat("?", 187) + "G", "????G" + strings.Repeat("?", 191) + "G"}},
 	{"AMR", false, []string{"#!AMR"}},
-	{"CAF", false, []string{"caff\x00"}},
 	{"PDF", false, []string{"%PDF-"}},
-	{"JPEG XL", true, []string{"\xff\x0a", "\x00\x00\x00\x0cJXL "}},
-	{"JPEG 2000", true, []string{"\x00\x00\x00\x0cjP  "}},
 	{"a playlist", false, []string{"#EXTM3U"}},
 	{"SVG", true, []string{"<svg"}},
-	{"XML", false, []string{"<?xml"}},
 	{"JSON", false, []string{"{\""}},
 	{"HTML", false, []string{"<!doctype html", "<!DOCTYPE html", "<html"}},
 }

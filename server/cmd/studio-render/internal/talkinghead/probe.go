@@ -1,6 +1,7 @@
 package talkinghead
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -143,10 +144,7 @@ func accepted(s *stream, name string) error {
 	if slices.Contains(strings.Split(codecs, ","), s.Codec) {
 		return nil
 	}
-	if s.Codec == "" || s.Codec == "unknown" {
-		return unusable("%s is in a format that is not known.", name)
-	}
-	return unusable("%s is in the format %q, which is not accepted.", name, s.Codec)
+	return unusable("%s is in the format %q, which is not accepted.", name, cmp.Or(s.Codec, "unknown"))
 }
 
 // decoders returns the list of the decoders of ffmpeg.

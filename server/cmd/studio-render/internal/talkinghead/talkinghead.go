@@ -93,14 +93,9 @@ func (c Config) MakeLipsync(ctx context.Context, l Lipsync, dir string) (protoco
 	if p.drawFrom = openedPart; !p.source.picture {
 		p.drawFrom = analysedPart
 	}
-	found, err := c.analyse(ctx, p.source, "The video", openedPart, p.drawFrom)
-	if err == nil {
-		err = found.failed()
-	}
-	if err != nil {
+	if p.track, _, err = c.analyse(ctx, p.source, "The video", openedPart, p.drawFrom); err != nil {
 		return protocol.Result{}, err
 	}
-	p.track = &found.track
 	return p.render(ctx)
 }
 
