@@ -12,8 +12,6 @@ import (
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/client"
-	"github.com/avatarstudio/avatarstudio/client/webhook"
-	"github.com/avatarstudio/avatarstudio/gen"
 )
 
 // Printing, logging and marshalling show no password or token, in whatever type they are.
@@ -22,10 +20,6 @@ func TestSecrets_areNeverShown(t *testing.T) {
 	const canary = "canary-5150"
 	config := client.Config{BaseURL: "http://localhost", Email: email, Password: canary}
 	static := client.Config{BaseURL: "http://localhost", Token: canary}
-	receiver, err := webhook.NewReceiver(webhook.Handlers{
-		Unhandled: func(context.Context, gen.Event, webhook.Delivery) error { return nil },
-	}, webhook.TokenInURL("token", canary))
-	check(t, err)
 	sourced := client.Config{BaseURL: "http://localhost", TokenSource: giving(func() client.Credential { return canary })}
 	fromSource := func(c *client.Config) { c.Email, c.Password, c.TokenSource = "", "", sourced.TokenSource }
 	var shown bytes.Buffer
@@ -43,7 +37,7 @@ func TestSecrets_areNeverShown(t *testing.T) {
 		[]client.Credential{canary},
 		map[string]client.Credential{"k": canary},
 		client.Credential(canary).String(), string(marshalled),
-		config, &config, static, &static, receiver, &receiver, sourced, &sourced,
+		config, &config, static, &static, sourced, &sourced,
 		renewing, s.direct(t, func(c *client.Config) { c.Email, c.Password, c.Token = "", "", canary }),
 		struct{ c *client.Client }{renewing},
 		s.direct(t, fromSource),

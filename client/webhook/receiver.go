@@ -103,7 +103,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}()
 	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, maxBody))
 	if err == nil {
-		err = r.handle(request.Context(), Notification{URL: request.URL, Header: request.Header, Body: body})
+		err = r.Handle(request.Context(), request.Header, body)
 	}
 	code := status(err)
 	if code == http.StatusServiceUnavailable {
@@ -117,23 +117,18 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 // canonical form. The error is [ErrTooLarge], [ErrRefused], [ErrMalformed], [ErrCallback], [ErrClaims] or
 // [ErrInProgress], and wraps the error of the verifier, the callback or the claims.
 func (r *Receiver) Handle(ctx context.Context, header http.Header, body []byte) error {
-	return r.handle(ctx, Notification{Header: header, Body: body})
-}
-
-// handle claims a notification only after it was verified and decoded, so that an attacker cannot use up
-// ids.
-func (r *Receiver) handle(ctx context.Context, n Notification) error {
-	if len(n.Body) > maxBody {
+	if len(body) > maxBody {
 		return ErrTooLarge
 	}
-	if err := r.verifier(n); err != nil {
+	if err := r.verifier(header, body); err != nil {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
-	e, err := r.handlers.decode(n.Body)
+	e, err := r.handlers.decode(body)
 	if err != nil {
 		return err
 	}
-	delivery := newDelivery(n.Header)
+	delivery := newDelivery(header)
+	// A notification is claimed only now, so that an attacker cannot use up ids.
 	if r.Claims == nil || delivery.ID == "" {
 		return r.call(ctx, e, delivery)
 	}

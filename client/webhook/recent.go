@@ -1,5 +1,10 @@
 package webhook
 
+import "crypto/sha256"
+
+// digest stands for a text of any length.
+type digest = [sha256.Size]byte
+
 // recent is a map that keeps at least the size keys that were put last, and at most twice as many.
 type recent[V any] struct {
 	size       int

@@ -108,8 +108,8 @@ func newListener(p *printer, secrets []webhook.Secret) (*webhook.Receiver, error
 			show(ctx, event, delivery)
 			return nil
 		},
-	}, func(n webhook.Notification) error {
-		err := webhook.Verify(n.Header, n.Body, time.Now(), secrets...)
+	}, func(header http.Header, body []byte) error {
+		err := webhook.Verify(header, body, time.Now(), secrets...)
 		if err != nil {
 			p.printing.Lock()
 			defer p.printing.Unlock()
