@@ -11,9 +11,10 @@ import (
 	"time"
 )
 
+// Limits of the body of a success and of another response, in bytes.
 const (
-	defaultMaxResponseBytes = 64 << 20
-	maxProblem              = 64 << 10
+	maxResponse = 64 << 20
+	maxProblem  = 64 << 10
 )
 
 // attempt is one request of a call on the wire with its result.
@@ -35,21 +36,14 @@ type attempt struct {
 // timeout then applies only until the response begins.
 func (c *call) attempt(ctx context.Context) *attempt {
 	a := &attempt{call: c}
-	streams := c.operation.streams()
-	paced := c.body != nil && !streams
-	ctx, cancel, timer := bound(ctx, c.timeout, streams || paced)
-	streaming := false
-	defer func() {
-		if !streaming {
-			cancel()
-		}
-	}()
+	ctx, limit := newTimeLimit(ctx, c.timeout)
 	request := a.request(ctx)
-	if paced {
-		request.Body = &pacedBody{request.Body, timer, c.timeout}
+	if c.body != nil && !c.operation.streams() {
+		request.Body = &pacedBody{request.Body, limit}
 	}
-	response, err := c.client.do(request)
+	response, err := c.client.roundTrip(request)
 	if err != nil {
+		limit.end()
 		a.err = transportError(c.request, timeoutError(ctx, err))
 		a.unsent = a.sending.seal()
 		return a
@@ -57,23 +51,24 @@ func (c *call) attempt(ctx context.Context) *attempt {
 	response.Request = c.request
 	a.response = response
 	success := c.operation.success(response.StatusCode)
-	if success && streams {
-		response.Body = &openBody{response.Body, cancel}
-		if streaming = timer.Stop(); !streaming {
+	if success && c.operation.streams() {
+		response.Body = &timedBody{response.Body, limit}
+		if !limit.timer.Stop() {
 			response.Body.Close()
 			a.err = transportError(c.request, context.DeadlineExceeded)
 		}
 		return a
 	}
+	defer limit.end()
 	defer response.Body.Close()
-	limit := c.client.maxResponseBytes
+	most := int64(maxResponse)
 	if !success {
-		limit = maxProblem
+		most = maxProblem
 	}
-	a.limited = io.LimitedReader{R: response.Body, N: limit + 1}
+	a.limited = io.LimitedReader{R: response.Body, N: most + 1}
 	a.content, err = io.ReadAll(&a.limited)
-	long := int64(len(a.content)) > limit
-	a.content = a.content[:min(int64(len(a.content)), limit)]
+	long := int64(len(a.content)) > most
+	a.content = a.content[:min(int64(len(a.content)), most)]
 	switch {
 	case !success:
 		a.err = newProblemError(response, a.content)
@@ -98,67 +93,64 @@ func (a *attempt) record(into *Response) {
 	}
 }
 
-// redirectFilter removes a Location header that cannot be parsed. net/http would otherwise replace the
-// response with an error that shows the header.
-type redirectFilter struct{ next http.RoundTripper }
-
-func (u *redirectFilter) RoundTrip(request *http.Request) (*http.Response, error) {
-	response, err := u.next.RoundTrip(request)
-	if response == nil || response.StatusCode/100 != 3 {
-		return response, err
-	}
-	if _, err := url.Parse(response.Header.Get("Location")); err != nil {
-		response.Header = response.Header.Clone()
-		response.Header.Del("Location")
-	}
-	return response, nil
+// timeLimit ends the context of a request when its timer fires. While a body is streamed, the timer is set again and
+// again.
+type timeLimit struct {
+	timeout time.Duration
+	timer   *time.Timer
+	cancel  context.CancelCauseFunc
 }
 
-// bound returns a context that ends after timeout. If the request or the response is streamed, that is when the timer
-// fires, which the caller may reset or stop.
-func bound(ctx context.Context, timeout time.Duration, streamed bool) (_ context.Context, cancel func(), timer *time.Timer) {
-	if !streamed {
-		ctx, cancel := context.WithTimeout(ctx, timeout)
-		return ctx, cancel, nil
-	}
-	ctx, stop := context.WithCancelCause(ctx)
-	timer = time.AfterFunc(timeout, func() { stop(context.DeadlineExceeded) })
-	return ctx, func() { timer.Stop(); stop(nil) }, timer
+func newTimeLimit(ctx context.Context, timeout time.Duration) (context.Context, *timeLimit) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	return ctx, &timeLimit{timeout, time.AfterFunc(timeout, func() { cancel(context.DeadlineExceeded) }), cancel}
+}
+
+func (l *timeLimit) end() {
+	l.timer.Stop()
+	l.cancel(nil)
 }
 
 // pacedBody is a request body of any length. The timer limits each write, which is the time until net/http reads on,
 // and then the response. It does not limit the source of the body.
 type pacedBody struct {
 	io.ReadCloser
-	timer   *time.Timer
-	timeout time.Duration
+	limit *timeLimit
 }
 
 func (b *pacedBody) Read(p []byte) (int, error) {
-	b.timer.Stop()
+	b.limit.timer.Stop()
 	n, err := b.ReadCloser.Read(p)
-	b.timer.Reset(b.timeout)
+	b.limit.timer.Reset(b.limit.timeout)
 	return n, err
 }
 
-// timeoutError returns the error of a request with a context of bound. HTTP/2 reports a timeout there as a
-// cancellation.
+// timedBody is the body of a response of any length. The timer limits each read.
+type timedBody struct {
+	io.ReadCloser
+	limit *timeLimit
+}
+
+func (b *timedBody) Read(p []byte) (int, error) {
+	b.limit.timer.Reset(b.limit.timeout)
+	n, err := b.ReadCloser.Read(p)
+	if !b.limit.timer.Stop() && err != nil {
+		err = context.DeadlineExceeded
+	}
+	return n, err
+}
+
+func (b *timedBody) Close() error {
+	defer b.limit.end()
+	return b.ReadCloser.Close()
+}
+
+// timeoutError returns the error of a request with a time limit. HTTP/2 reports a timeout there as a cancellation.
 func timeoutError(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); errors.Is(cause, context.DeadlineExceeded) {
 		return cause
 	}
 	return err
-}
-
-// openBody is the body of a response that the caller reads.
-type openBody struct {
-	io.ReadCloser
-	cancel func()
-}
-
-func (b *openBody) Close() error {
-	defer b.cancel()
-	return b.ReadCloser.Close()
 }
 
 // promises reports whether the document allows a success with this media type and content. If the document

@@ -40,7 +40,7 @@ func TestAllocations_areCloseToPlainHTTP(t *testing.T) { //nolint:paralleltest /
 	server := httptest.NewServer(canned{http.Header{"Content-Type": {"application/json"}}, body})
 	defer server.Close()
 	own := server.Client()
-	c := newClient(t, static, func(c *client.Config) { c.BaseURL, c.HTTPClient = server.URL, own })
+	c := newClient(t, static, func(c *client.Config) { c.BaseURL, c.Transport = server.URL, own.Transport })
 	request := gen.CreateAvatarRequest{Title: gen.Value("Ada"), Webhook: gen.Value(gen.WebhookSwitch{Enabled: gen.Value(true)})}
 	alone := testing.AllocsPerRun(100, func() {
 		content, err := json.Marshal(request)

@@ -23,7 +23,7 @@ type call struct {
 
 	untilConsent bool
 	progress     func(done, total int64)
-	opened       func(resumed bool) // called when a connection of a stream begins
+	opened       func(resumed bool) (more bool) // called when a connection of a stream begins
 
 	// Parts of the request.
 	target      string // path of the operation, and its query
@@ -43,7 +43,7 @@ type call struct {
 }
 
 func newCall(client *Client, options []CallOption) *call {
-	c := &call{client: client, header: http.Header{}, retry: client.retry, timeout: client.timeout}
+	c := &call{client: client, header: http.Header{}, retry: client.config.Retry, timeout: client.config.Timeout}
 	for _, option := range options {
 		option.apply(c)
 	}
@@ -54,7 +54,7 @@ func newCall(client *Client, options []CallOption) *call {
 func (c *Client) call(o *operation, options []CallOption) *call {
 	call := newCall(c, options)
 	call.operation, call.target = o, o.path
-	if o.keyed && !c.noAutoKey && !call.keyed() {
+	if o.keyed && !c.config.NoAutoKey && !call.keyed() {
 		call.ownKey = true
 		call.header.Set(headerIdempotencyKey, rand.Text())
 	}
@@ -70,6 +70,11 @@ func (c *call) send(ctx context.Context) (*attempt, error) {
 	if err := c.begin(ctx); err != nil {
 		return nil, err
 	}
+	return c.sendAgain(ctx)
+}
+
+// sendAgain is like send for a request that was made before.
+func (c *call) sendAgain(ctx context.Context) (*attempt, error) {
 	for {
 		c.attempts++
 		a := c.attempt(ctx)
@@ -102,7 +107,7 @@ func (c *call) begin(ctx context.Context) error {
 	class := c.operation.class()
 	c.renewsToken = c.client.token != nil && class != login && class != refresh && c.header.Get(headerAuthorization) == ""
 	if c.renewsToken {
-		if err := c.authorize(ctx, c.client.takeRefused()); err != nil {
+		if err := c.authorize(ctx, ""); err != nil {
 			if c.body != nil {
 				_ = c.body.Close()
 			}
@@ -126,17 +131,14 @@ func (c *call) prepareRetry(ctx context.Context, a *attempt) error {
 
 	if c.renewsToken && errors.Is(a.err, ErrUnauthorized) {
 		// The service did not process a request that it rejected with 401, so even a POST can be retried.
+		// The token is renewed even if this call has no attempt left, so that the next one has a valid token.
 		c.renewsToken = false
 		refused := c.access
-		if last {
-			c.client.refused.Store(&refused)
-			return a.err
-		}
 		c.request.Header = c.request.Header.Clone()
 		if err := c.authorize(ctx, refused); err != nil {
 			return err
 		}
-		if c.access == refused {
+		if last || c.access == refused {
 			return a.err
 		}
 	} else {
@@ -145,7 +147,7 @@ func (c *call) prepareRetry(ctx context.Context, a *attempt) error {
 		if last || !inTime || !running && !class.retries(a, keyed) {
 			return a.err
 		}
-		c.client.logger.WarnContext(ctx, "retrying", "method", c.request.Method, "path", c.request.URL.Path,
+		c.client.config.Logger.WarnContext(ctx, "retrying", "method", c.request.Method, "path", c.request.URL.Path,
 			"attempt", c.attempts, "wait", delay, "err", a.err)
 		if err := pause(ctx, delay, a.err); err != nil {
 			return err
@@ -173,13 +175,4 @@ func (c *call) authorize(ctx context.Context, refused Credential) error {
 	}
 	c.access = access
 	return nil
-}
-
-func (c *Client) takeRefused() Credential {
-	if c.refused.Load() != nil {
-		if refused := c.refused.Swap(nil); refused != nil {
-			return *refused
-		}
-	}
-	return ""
 }

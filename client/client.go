@@ -19,7 +19,7 @@
 //   - [ErrInvalid] (400, 413, 415, 422), [ErrNotFound] (404) and [ErrConflict] (409): change the request.
 //   - [ErrUnauthorized] (401, even with a renewed token) and [ErrForbidden] (403): change the credentials.
 //   - [ErrRateLimited] (429) and [ErrServer] (5xx): retry later, after Error.RetryAfter.
-//   - [ErrDecode]: the response is a success that the document does not allow.
+//   - [ErrDecode]: the response is a success that the document does not allow, or is larger than 64 MiB.
 //   - [ErrCut], joined to the cause: a stream broke off.
 //   - [ErrOutcomeUnknown], joined to another class: the call failed, but the write may have succeeded.
 //
@@ -47,14 +47,13 @@
 // The method of an operation that responds with a stream returns an iterator. A range over it sends the request and
 // gets each item as it arrives; leaving the range closes the connection. The last pair has the error with which the
 // stream ended, if any. Config.Timeout applies until the response begins. A stream that then sends nothing for a
-// minute, or for Config.Timeout if that is longer, counts as broken off.
+// minute, or for Config.Timeout if that is longer, counts as broken off, and an item above 1 MiB is an [ErrDecode].
 //
 // If the document declares ids for server-sent events, the client resumes a stream that breaks off, or that the service
-// ends with a transient error, with the header Last-Event-ID. It makes up to Retry.Attempts attempts without a new
-// event. It drops the first events of the new connection whose ids it has already seen, as far as they are among the
-// last 256, so that the caller gets each event with an id once. A response that ends properly ends the stream, and so
-// does a 204: unlike browsers, the client does not ask for more. Any other stream that breaks off is an [ErrCut]: the
-// client does not send the request again after the response has begun.
+// ends with a transient error, with the header Last-Event-ID. It makes up to Retry.Attempts attempts in a row that give
+// no event and end before Retry.MaxDelay. A response that ends properly ends the stream, and so does a 204: unlike
+// browsers, the client does not ask for more. Any other stream that breaks off is an [ErrCut]: the client does not send
+// the request again after the response has begun.
 //
 // [Client.EventsSince] lists the past events of the user and goes on with the stream of new ones.
 //
@@ -64,41 +63,24 @@
 // final state. A program with many records in progress receives their events instead, with package webhook or
 // [Client.EventsSince].
 // [Client.UploadMedia] uploads an input. [Client.DownloadFile] and [Client.Download] resume interrupted
-// downloads. [WithProgress] reports the progress of waits, uploads and downloads.
+// downloads. [WithProgress] reports the progress of uploads and downloads.
 package client
 
 import (
-	"cmp"
 	"context"
-	"log/slog"
-	"math"
 	"net/http"
 	"strings"
-	"sync/atomic"
-	"time"
 )
 
 // Client calls the service as one user. It is safe for concurrent use. Programs should create one Client
 // per user and share it, because it holds the tokens. A Client must not be copied.
 type Client struct {
-	http             http.Client
-	transport        *http.Transport // of http, if http adds nothing to it
-	base             string          // the URL before the path of an operation
-	userAgent        []string
-	workspace        string
-	token            tokenFunc // nil without credentials
-	retry            Retry
-	timeout          time.Duration
-	poll             Poll
-	maxResponseBytes int64
-	maxItemBytes     int
-	noAutoKey        bool
-	allowHTTP        bool // whether URLs in responses may be http
-	logger           *slog.Logger
-
-	// refused is a token that the service rejected when its call had no attempt left. The next call
-	// reports it to the token source.
-	refused atomic.Pointer[Credential]
+	config    Config // with defaults, and without what package fmt would print
+	roundTrip func(*http.Request) (*http.Response, error)
+	standard  bool   // requests are sent by an http.Transport
+	base      string // the URL before the path of an operation
+	userAgent []string
+	token     tokenFunc // nil without credentials
 }
 
 // New returns a Client. It sends no request. If config is invalid, the error names the field but not its
@@ -108,19 +90,12 @@ func New(config Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{
-		base:             strings.TrimSuffix(base.JoinPath().String(), "/"),
-		userAgent:        []string{cmp.Or(config.UserAgent, defaultUserAgent)},
-		workspace:        config.Workspace,
-		retry:            config.Retry.withDefaults(),
-		timeout:          cmp.Or(config.Timeout, defaultTimeout),
-		poll:             config.Poll.withDefaults(),
-		maxResponseBytes: min(cmp.Or(config.MaxResponseBytes, defaultMaxResponseBytes), math.MaxInt64-1), // an attempt reads one byte more
-		maxItemBytes:     cmp.Or(config.MaxItemBytes, defaultMaxItemBytes),
-		noAutoKey:        config.NoAutoKey,
-		allowHTTP:        config.AllowHTTP || base.Scheme == "http",
-		logger:           cmp.Or(config.Logger, slog.New(slog.DiscardHandler)),
-	}
+	c := &Client{config: config.withDefaults(), base: strings.TrimSuffix(base.JoinPath().String(), "/")}
+	c.userAgent = []string{c.config.UserAgent}
+	c.roundTrip = c.config.Transport.RoundTrip
+	_, c.standard = c.config.Transport.(*http.Transport)
+	c.config.AllowHTTP = c.config.AllowHTTP || base.Scheme == "http"
+	c.config.Transport, c.config.Password, c.config.Token, c.config.TokenSource = nil, "", "", nil
 	switch {
 	case config.Email != "":
 		c.token = (&tokens{client: c, email: config.Email, password: config.Password}).token
@@ -131,25 +106,5 @@ func New(config Config) (*Client, error) {
 			return config.TokenSource.Token(ctx, refused)
 		}
 	}
-	if config.HTTPClient != nil {
-		c.http = *config.HTTPClient
-	}
-	// A redirect to another host would also send the body there, which may contain a password.
-	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	if c.http.Transport == nil {
-		c.http.Transport = http.DefaultTransport
-	}
-	if c.http.Jar == nil && c.http.Timeout == 0 {
-		c.transport, _ = c.http.Transport.(*http.Transport)
-	}
-	c.http.Transport = &redirectFilter{c.http.Transport}
 	return c, nil
-}
-
-// do sends a request. http.Client would copy its header for redirects, which the client does not follow.
-func (c *Client) do(request *http.Request) (*http.Response, error) {
-	if c.transport != nil {
-		return c.transport.RoundTrip(request)
-	}
-	return c.http.Do(request)
 }

@@ -83,10 +83,6 @@ func TestNew_validatesConfig(t *testing.T) {
 		"negative timeout":           {client.Config{BaseURL: "https://h", Timeout: -1}, "Timeout"},
 		"negative attempts":          {client.Config{BaseURL: "https://h", Retry: client.Retry{Attempts: -1}}, "Retry.Attempts"},
 		"negative base delay":        {client.Config{BaseURL: "https://h", Retry: client.Retry{BaseDelay: -1}}, "Retry.BaseDelay"},
-		"negative MaxResponseBytes":  {client.Config{BaseURL: "https://h", MaxResponseBytes: -1}, "MaxResponseBytes"},
-		"negative MaxItemBytes":      {client.Config{BaseURL: "https://h", MaxItemBytes: -1}, "MaxItemBytes"},
-		"negative first poll":        {client.Config{BaseURL: "https://h", Poll: client.Poll{BaseInterval: -1}}, "Poll.BaseInterval"},
-		"negative poll":              {client.Config{BaseURL: "https://h", Poll: client.Poll{MaxInterval: -1}}, "Poll.MaxInterval"},
 		"negative delay":             {client.Config{BaseURL: "https://h", Retry: client.Retry{MaxDelay: -1}}, "Retry.MaxDelay"},
 		"user agent with a NUL":      {client.Config{BaseURL: "https://h", UserAgent: canary + "\x00"}, "UserAgent"},
 	} {

@@ -50,11 +50,9 @@ type Config struct {
 	// projects. See also [WithWorkspace]. Without either, [Client.ListProjects] fails without a request.
 	Workspace string
 
-	// HTTPClient sends the requests. The client uses a copy that does not follow redirects. Its Transport
-	// is called for each attempt, so it is the place for tracing and metrics. Its Timeout limits each exchange as a
-	// whole, which cuts long uploads and downloads, and ends streams; the client opens a stream again that it ends. So
-	// better set Timeout below. Defaults to a client with http.DefaultTransport.
-	HTTPClient *http.Client
+	// Transport sends the requests. It is called for each attempt, so it is the place for tracing and metrics. Defaults
+	// to http.DefaultTransport.
+	Transport http.RoundTripper
 
 	// NoAutoKey stops the client from adding an Idempotency-Key to creations, for services that do not
 	// support this header. Creations are then retried only if the service cannot have processed them.
@@ -64,21 +62,10 @@ type Config struct {
 	// Retry configures retries. See also [WithRetry].
 	Retry Retry
 
-	// Poll configures how often [Client.WaitAvatar], [Client.WaitVideo] and [Client.WaitLipsync] poll the
-	// service.
-	Poll Poll
-
 	// Timeout limits each attempt, from the request to the end of the response, or to the begin of a
 	// response that is streamed. While a file is sent or received, it limits each write or read instead, and then the
 	// response. Defaults to 30 seconds. See also [WithTimeout].
 	Timeout time.Duration
-
-	// MaxResponseBytes limits the body of a response, in bytes. A larger body is an [ErrDecode]. Streamed
-	// responses are not limited. Defaults to 64 MiB.
-	MaxResponseBytes int64
-
-	// MaxItemBytes limits an item of a stream, in bytes. A larger item is an [ErrDecode]. Defaults to 1 MiB.
-	MaxItemBytes int
 
 	// Logger logs retries and their causes at level warn, and new tokens at level debug. Defaults to no
 	// logging.
@@ -133,15 +120,20 @@ func (c Config) validate() (*url.URL, error) {
 	case !headerValue(c.UserAgent):
 		return nil, errors.New("client: UserAgent: has a character that is not allowed in a header")
 	}
-	return base, cmp.Or(
-		notNegative("Timeout", c.Timeout), notNegative("MaxResponseBytes", c.MaxResponseBytes),
-		notNegative("MaxItemBytes", c.MaxItemBytes), c.Retry.validate(),
-		notNegative("Poll.BaseInterval", c.Poll.BaseInterval), notNegative("Poll.MaxInterval", c.Poll.MaxInterval),
-	)
+	return base, cmp.Or(notNegative("Timeout", c.Timeout), c.Retry.validate())
+}
+
+func (c Config) withDefaults() Config {
+	c.Transport = cmp.Or(c.Transport, http.DefaultTransport)
+	c.Retry = c.Retry.withDefaults()
+	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
+	c.UserAgent = cmp.Or(c.UserAgent, defaultUserAgent)
+	return c
 }
 
 // notNegative returns an error that names the field unless its value is positive or zero.
-func notNegative[T int | int64 | time.Duration](field string, value T) error {
+func notNegative[T int | time.Duration](field string, value T) error {
 	if value < 0 {
 		return errors.New("client: " + field + ": must not be negative")
 	}

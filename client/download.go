@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/avatarstudio/avatarstudio/gen"
 )
@@ -137,7 +136,7 @@ func (d *download) run(ctx context.Context) error {
 		case n >= retry.Attempts || !idempotent.retries(&attempt{err: err}, false) || !retry.allows(ctx, delay, err):
 			return err
 		}
-		d.client.logger.WarnContext(ctx, "downloading again", "attempt", n, "offset", d.done, "wait", delay, "err", err)
+		d.client.config.Logger.WarnContext(ctx, "downloading again", "attempt", n, "offset", d.done, "wait", delay, "err", err)
 		if err := pause(ctx, delay, err); err != nil {
 			return err
 		}
@@ -166,7 +165,7 @@ func (d *download) locate(ctx context.Context) error {
 	}
 	u, err := url.Parse(*address)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" ||
-		u.Scheme == "http" && !d.client.allowHTTP && !loopback(u.Hostname()) {
+		u.Scheme == "http" && !d.client.config.AllowHTTP && !loopback(u.Hostname()) {
 		return errAddress
 	}
 	d.address = *address
@@ -175,8 +174,8 @@ func (d *download) locate(ctx context.Context) error {
 
 // attempt sends one request and writes the content of the response.
 func (d *download) attempt(ctx context.Context) error {
-	ctx, cancel, timer := bound(ctx, d.call.timeout, true)
-	defer cancel()
+	ctx, limit := newTimeLimit(ctx, d.call.timeout)
+	defer limit.end()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.address, nil)
 	if err != nil {
 		return errAddress
@@ -187,15 +186,16 @@ func (d *download) attempt(ctx context.Context) error {
 		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", d.done))
 		request.Header.Set("If-Range", d.etag)
 	}
-	response, err := d.client.http.Do(request)
+	response, err := d.client.roundTrip(request)
 	if err != nil {
 		return transportError(request, timeoutError(ctx, err))
 	}
-	defer response.Body.Close()
-	if !timer.Stop() {
+	response.Request = request
+	body := &timedBody{response.Body, limit}
+	defer body.Close()
+	if !limit.timer.Stop() {
 		return transportError(request, context.DeadlineExceeded)
 	}
-	body := newTimeoutReader(response.Body, d.call.timeout, cancel)
 	if err := d.accept(response, body); err != nil {
 		return err
 	}
@@ -262,27 +262,5 @@ func (d *download) Write(p []byte) (n int, err error) {
 	d.done += int64(n)
 	d.wrote = err
 	d.call.report(d.done, d.total)
-	return n, err
-}
-
-// timeoutReader reads a body. It fails if one read takes longer than timeout.
-type timeoutReader struct {
-	io.Reader
-	timer   *time.Timer
-	timeout time.Duration
-}
-
-func newTimeoutReader(body io.Reader, timeout time.Duration, cancel func()) *timeoutReader {
-	r := &timeoutReader{body, time.AfterFunc(timeout, cancel), timeout}
-	r.timer.Stop()
-	return r
-}
-
-func (r *timeoutReader) Read(p []byte) (int, error) {
-	r.timer.Reset(r.timeout)
-	n, err := r.Reader.Read(p)
-	if !r.timer.Stop() && err != nil {
-		err = context.DeadlineExceeded
-	}
 	return n, err
 }

@@ -241,14 +241,14 @@ func TestDownloadFile_leavesNoFileAfterAnError(t *testing.T) {
 	for _, address := range []string{"http://files.example.com", "ftp://127.0.0.1", "file://", "://", "/relative"} {
 		c := newClient(t, static, func(config *client.Config) {
 			config.BaseURL = "https://studio.example.com"
-			config.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			config.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
 				if r.URL.Host != "studio.example.com" {
 					t.Errorf("asked %s", r.URL)
 				}
 				w := httptest.NewRecorder()
 				answerJSON(w, http.StatusOK, fmt.Sprintf(`{"inference_id":"id","status":"succeeded","video":%q}`, address+"/x"))
 				return w.Result(), nil
-			})}
+			})
 		})
 		if err := c.DownloadFile(t.Context(), client.VideoFile("id"), name); err == nil || strings.Contains(err.Error(), "example") {
 			t.Errorf("%s: error %v", address, err)
@@ -283,13 +283,13 @@ func TestDownload_timesOutOnASilentHost(t *testing.T) {
 			return answerJSON(w, http.StatusOK, `{"inference_id":"id","status":"succeeded","video_url":"http://localhost/file"}`)
 		}
 		c := s.direct(t, static, func(config *client.Config) {
-			config.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			config.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
 				if r.URL.Path != "/file" {
 					return s.RoundTrip(r)
 				}
 				header := http.Header{"Etag": {`"one"`}}
 				return &http.Response{StatusCode: 200, Header: header, ContentLength: 11, Body: &quiet{r.Context(), slices.Repeat([]string{"x"}, 10), 20 * time.Second}}, nil
-			})}
+			})
 		})
 		began := time.Now()
 		err := c.Download(t.Context(), client.LipsyncFile("id"), io.Discard, client.WithRetry(client.Retry{Attempts: 1}))
@@ -319,7 +319,7 @@ func TestDownload_timesOutOverHTTP2(t *testing.T) {
 	s.before = func(w http.ResponseWriter, _ *http.Request) bool {
 		return answerJSON(w, http.StatusOK, `{"inference_id":"id","status":"succeeded","video_url":"`+host.URL+`/file"}`)
 	}
-	c := s.start(t, static, func(config *client.Config) { config.HTTPClient, config.Retry.Attempts = host.Client(), 1 })
+	c := s.start(t, static, func(config *client.Config) { config.Transport, config.Retry.Attempts = host.Client().Transport, 1 })
 	err := c.Download(t.Context(), client.LipsyncFile("id"), io.Discard, client.WithTimeout(100*time.Millisecond))
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error %v", err)

@@ -62,7 +62,7 @@ func TestError_describesResponse(t *testing.T) {
 		"null":           {200, json, `null`, client.ErrDecode, at + "200 OK: the body is not the documented JSON (" + json + ")"},
 		"empty":          {200, json, ``, client.ErrDecode, at + "200 OK: the body is not the documented JSON (" + json + ")"},
 		"204":            {204, "", ``, client.ErrDecode, at + "204 No Content: the body is not the documented JSON"},
-		"over the limit": {200, json, `{"canary":"` + strings.Repeat("x", 1000) + `"}`, client.ErrDecode, at + "200 OK: the body is too large (" + json + ")"},
+		"over the limit": {200, json, `{"canary":"` + strings.Repeat("x", 64<<20) + `"}`, client.ErrDecode, at + "200 OK: the body is too large (" + json + ")"},
 	} {
 		s := newService()
 		s.before = func(w http.ResponseWriter, _ *http.Request) bool {
@@ -72,7 +72,7 @@ func TestError_describesResponse(t *testing.T) {
 			_, _ = w.Write([]byte(test.body))
 			return true
 		}
-		c := s.direct(t, static, once, func(c *client.Config) { c.MaxResponseBytes = 1000 })
+		c := s.direct(t, static, once)
 		_, err := c.GetAvatar(t.Context(), "canary")
 		answer, ok := errors.AsType[*client.Error](err)
 		if !ok {
@@ -177,7 +177,7 @@ func TestError_withoutAResponse(t *testing.T) {
 		"late for the first event": {hangs, static, ended, wait, []error{context.DeadlineExceeded}, `client: waiting for the end: context deadline exceeded`},
 	} {
 		inBubble(t, name, func(t *testing.T) {
-			c := newClient(t, test.change, func(c *client.Config) { c.HTTPClient = &http.Client{Transport: test.transport} })
+			c := newClient(t, test.change, func(c *client.Config) { c.Transport = test.transport })
 			start := time.Now()
 			ctx, cancel := context.WithTimeout(t.Context(), ended)
 			defer cancel()

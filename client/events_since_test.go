@@ -19,7 +19,7 @@ func eventsInBubble(t *testing.T, test func(t *testing.T, s *clienttest.Service,
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := clienttest.NewInMemory(t)
-		c := newClient(t, func(c *client.Config) { c.BaseURL, c.Workspace, c.HTTPClient = s.URL, "", s.HTTPClient() })
+		c := newClient(t, func(c *client.Config) { c.BaseURL, c.Workspace, c.Transport = s.URL, "", s.Transport() })
 		check(t, errorOf(c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{})))
 		test(t, s, c)
 	})

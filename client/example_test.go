@@ -89,9 +89,7 @@ func ExampleClient_DownloadFile() {
 	defer os.RemoveAll(directory)
 	ctx := context.Background()
 
-	lipsync, err := studio.WaitLipsync(ctx, "1", client.WithProgress(func(done, total int64) {
-		fmt.Printf("rendering: %d of %d\n", done, total)
-	}))
+	lipsync, err := studio.WaitLipsync(ctx, "1")
 	if err != nil || lipsync.Status != gen.InferenceStatusSucceeded {
 		log.Fatal(err)
 	}
@@ -105,6 +103,5 @@ func ExampleClient_DownloadFile() {
 	}
 	fmt.Printf("%s\n", content)
 	// Output:
-	// rendering: 100 of 100
 	// a video
 }

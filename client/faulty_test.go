@@ -14,9 +14,9 @@ import (
 
 // faulty is a service that fails every request and counts them.
 type faulty struct {
-	url    string
-	client *http.Client
-	seen   *atomic.Int64
+	url       string
+	transport http.RoundTripper
+	seen      *atomic.Int64
 }
 
 // answering returns a service that responds with a status and an array, which is no documented JSON.
@@ -24,7 +24,7 @@ func answering(status int, header ...string) func(*testing.T) faulty {
 	return func(t *testing.T) faulty {
 		t.Helper()
 		var seen atomic.Int64
-		return faulty{"http://localhost", &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		return faulty{"http://localhost", roundTripper(func(r *http.Request) (*http.Response, error) {
 			seen.Add(1)
 			_, _ = io.ReadAll(r.Body)
 			response := respond(status, http.Header{"Content-Type": {"application/problem+json"}}, "[]")
@@ -35,7 +35,7 @@ func answering(status int, header ...string) func(*testing.T) faulty {
 				response.Body = io.NopCloser(iotest.ErrReader(io.ErrUnexpectedEOF))
 			}
 			return response, nil
-		})}, &seen}
+		}), &seen}
 	}
 }
 
@@ -56,7 +56,7 @@ func dropping(start func(*httptest.Server)) func(*testing.T) faulty {
 		}))
 		start(server)
 		t.Cleanup(server.Close)
-		return faulty{server.URL, server.Client(), &seen}
+		return faulty{server.URL, server.Client().Transport, &seen}
 	}
 }
 
@@ -71,7 +71,7 @@ func dialled(scheme string, closed bool) func(*testing.T) faulty {
 			seen.Add(1)
 			return new(net.Dialer).DialContext(ctx, "tcp", address)
 		}
-		return faulty{scheme + "://" + address, &http.Client{Transport: &http.Transport{DialContext: dial}}, &seen}
+		return faulty{scheme + "://" + address, &http.Transport{DialContext: dial}, &seen}
 	}
 }
 

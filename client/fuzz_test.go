@@ -20,13 +20,13 @@ func FuzzAnswer(f *testing.F) {
 	f.Add("", 301, "", "-1", `null`)
 	f.Fuzz(func(t *testing.T, token string, status int, contentType, retryAfter, body string) {
 		c := newClient(t, once, func(c *client.Config) {
-			c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			c.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
 				if r.URL.Path == "/users/login" {
 					pair, _ := json.Marshal(map[string]string{"access_token": token})
 					return respond(http.StatusOK, http.Header{"Content-Type": {"application/json"}}, string(pair)), nil
 				}
 				return respond(status, http.Header{"Content-Type": {contentType}, "Retry-After": {retryAfter}, "X-Request-Id": {retryAfter}}, body), nil
-			})}
+			})
 		})
 		start := time.Now()
 		avatar, err := c.GetAvatar(t.Context(), avatarID)

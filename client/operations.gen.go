@@ -225,7 +225,7 @@ func (p ListProjectsParams) apply(c *call) { c.params = p }
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrRateLimited], [ErrServer].
 func (c *Client) ListProjects(ctx context.Context, options ...CallOption) (*gen.ProjectList, error) {
 	call := c.call(&operations.ListProjects, options)
-	call.Header(style.Header{Name: "x-workspace-id"}, c.workspace)
+	call.Header(style.Header{Name: "x-workspace-id"}, c.config.Workspace)
 	optional := paramsOf[ListProjectsParams](call)
 	call.Query(style.Param{Name: "title", Style: "form", Explode: true}, optional.Title)
 	return decode[gen.ProjectList](call.send(ctx))
@@ -303,8 +303,8 @@ func (c *Client) GetAvatar(ctx context.Context, avatarID gen.AvatarID, options .
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrConflict], [ErrRateLimited], [ErrServer].
 func (c *Client) CreateAvatar(ctx context.Context, body gen.CreateAvatarRequest, options ...CallOption) (*gen.Avatar, error) {
 	call := c.call(&operations.CreateAvatar, options)
-	if c.workspace != "" {
-		call.Header(style.Header{Name: "x-workspace-id"}, c.workspace)
+	if c.config.Workspace != "" {
+		call.Header(style.Header{Name: "x-workspace-id"}, c.config.Workspace)
 	}
 	call.JSON("application/json", body)
 	return decode[gen.Avatar](call.send(ctx))
@@ -325,8 +325,8 @@ func (c *Client) CreateAvatar(ctx context.Context, body gen.CreateAvatarRequest,
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrNotFound], [ErrConflict], [ErrRateLimited], [ErrServer].
 func (c *Client) CreateVideo(ctx context.Context, body gen.CreateVideoRequest, options ...CallOption) (*gen.Video, error) {
 	call := c.call(&operations.CreateVideo, options)
-	if c.workspace != "" {
-		call.Header(style.Header{Name: "x-workspace-id"}, c.workspace)
+	if c.config.Workspace != "" {
+		call.Header(style.Header{Name: "x-workspace-id"}, c.config.Workspace)
 	}
 	call.JSON("application/json", body)
 	return decode[gen.Video](call.send(ctx))
@@ -597,8 +597,8 @@ func (c *Client) StreamEvents(ctx context.Context, options ...CallOption) iter.S
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrConflict], [ErrRateLimited], [ErrServer].
 func (c *Client) CreateLipsync(ctx context.Context, body gen.CreateLipsyncRequest, options ...CallOption) (*gen.Lipsync, error) {
 	call := c.call(&operations.CreateLipsync, options)
-	if c.workspace != "" {
-		call.Header(style.Header{Name: "x-workspace-id"}, c.workspace)
+	if c.config.Workspace != "" {
+		call.Header(style.Header{Name: "x-workspace-id"}, c.config.Workspace)
 	}
 	call.JSON("application/json", body)
 	return decode[gen.Lipsync](call.send(ctx))
@@ -702,8 +702,8 @@ func (c *Client) UploadMedia(ctx context.Context, contentType string, body io.Re
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrNotFound], [ErrConflict], [ErrRateLimited], [ErrServer].
 func (c *Client) UpdateProject(ctx context.Context, body gen.UpdateProjectRequest, options ...CallOption) (*gen.Project, error) {
 	call := c.call(&operations.UpdateProject, options)
-	if c.workspace != "" {
-		call.Header(style.Header{Name: "x-workspace-id"}, c.workspace)
+	if c.config.Workspace != "" {
+		call.Header(style.Header{Name: "x-workspace-id"}, c.config.Workspace)
 	}
 	call.JSON("application/json", body)
 	return decode[gen.Project](call.send(ctx))

@@ -36,8 +36,8 @@ type Response struct {
 	// gen.TooManyRequestsResponseHeaders reads the headers that the document describes.
 	Header http.Header
 
-	// Body is the body of the last response. The body of a success is limited by [Config].MaxResponseBytes, all
-	// other bodies are cut off after 64 KiB.
+	// Body is the body of the last response. The body of a success has at most 64 MiB, all other bodies are cut off
+	// after 64 KiB.
 	Body []byte
 
 	// Attempts is the number of attempts that were made.

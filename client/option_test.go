@@ -83,7 +83,7 @@ func TestWithIdempotencyKey_retriesConflictsOfItsOwnAttempts(t *testing.T) {
 		inBubble(t, name, func(t *testing.T) {
 			s, attempts, late := newService(), 0, []io.Reader(nil)
 			c := newClient(t, static, func(config *client.Config) {
-				config.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+				config.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
 					attempts++
 					switch meets := test.meets[attempts-1]; meets {
 					case lost:
@@ -99,7 +99,7 @@ func TestWithIdempotencyKey_retriesConflictsOfItsOwnAttempts(t *testing.T) {
 					default:
 						return respond(meets, http.Header{}, ""), nil
 					}
-				})}
+				})
 			})
 			err := errorOf(c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}, client.WithIdempotencyKey("k")))
 			if attempts != len(test.meets) || !errors.Is(err, test.class) || errors.Is(err, client.ErrOutcomeUnknown) != test.unknown {

@@ -12,8 +12,6 @@ import (
 //     of the file.
 //   - For [Client.UploadMedia], done is the number of bytes sent and total the size of the body. A retry sets
 //     done back to zero.
-//   - For [Client.WaitAvatar], [Client.WaitVideo] and [Client.WaitLipsync], done is the progress in percent
-//     and total is 100.
 //
 // If the size is not known, total is -1. Calls of report do not overlap. They delay the operation, so report
 // should return quickly.
@@ -25,15 +23,6 @@ func (c *call) report(done, total int64) {
 	if c.progress != nil {
 		c.progress(done, total)
 	}
-}
-
-// reportProgress reports a progress in percent unless it equals the last one reported.
-func (c *call) reportProgress(percent *float64, last int64) int64 {
-	if percent == nil || int64(*percent) == last {
-		return last
-	}
-	c.report(int64(*percent), 100)
-	return int64(*percent)
 }
 
 // setLength sets the Content-Length of a regular file to the number of its unread bytes.

@@ -20,7 +20,7 @@ func answeringWith(tb testing.TB, body string) *client.Client {
 	tb.Helper()
 	c, err := client.New(client.Config{
 		BaseURL: "http://localhost", Token: "static-1", Workspace: workspace,
-		HTTPClient: &http.Client{Transport: canned{http.Header{"Content-Type": {"Application/JSON; charset=utf-8"}}, []byte(body)}},
+		Transport: canned{http.Header{"Content-Type": {"Application/JSON; charset=utf-8"}}, []byte(body)},
 	})
 	check(tb, err)
 	return c

@@ -88,8 +88,8 @@ func TestTokens_areRenewedWithTheRefreshToken(t *testing.T) {
 	}{
 		"OK":                            {0, "", nil, 1, 2},
 		"401":                           {401, "", nil, 3, 2},
-		"404":                           {404, "", nil, 3, 1},
-		"501":                           {501, "", nil, 3, 1},
+		"404":                           {404, "", nil, 3, 2},
+		"501":                           {501, "", nil, 3, 2},
 		"429, then by login":            {429, "", client.ErrRateLimited, 2, 1},
 		"503, then by login":            {503, "", nil, 3, 2},
 		"html, then by login":           {200, "", nil, 3, 2},

@@ -118,11 +118,11 @@ func TestRetry_eachAttemptHasTheTimeout(t *testing.T) {
 					static(c)
 				}
 				c.Retry = client.Retry{Attempts: 3, BaseDelay: 1}
-				c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+				c.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
 					_, _ = io.ReadAll(r.Body)
 					<-r.Context().Done()
 					return nil, r.Context().Err()
-				})}
+				})
 			})
 			start := time.Now()
 			err := test.call(t.Context(), c)
@@ -151,7 +151,7 @@ func TestUploadMedia_hasTheTimeoutForEachWrite(t *testing.T) {
 		inBubble(t, name, func(t *testing.T) {
 			sent := 0
 			c := newClient(t, static, once, func(c *client.Config) {
-				c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+				c.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
 					wait := func(d time.Duration) error {
 						select {
 						case <-r.Context().Done():
@@ -171,7 +171,7 @@ func TestUploadMedia_hasTheTimeoutForEachWrite(t *testing.T) {
 						return nil, err
 					}
 					return respond(http.StatusCreated, http.Header{"Content-Type": {"application/json"}}, `{"media_id":"m","url":"https://h/m","content_type":"video/mp4","size":1,"expires_at":"2026-01-01T00:00:00Z"}`), nil
-				})}
+				})
 			})
 			began := time.Now()
 			_, err := c.UploadMedia(t.Context(), "video/mp4", slowSource{test.source, io.LimitReader(zeros{}, size)})

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -80,9 +79,9 @@ func TestRetry_followsRetryRules(t *testing.T) {
 		"503 with a strange Retry-After":  {answering(503, "Retry-After", "soon"), harmless, uncertain},
 	} {
 		service := test.start(t)
-		t.Cleanup(service.client.CloseIdleConnections)
+		t.Cleanup((&http.Client{Transport: service.transport}).CloseIdleConnections)
 		c := newClient(t, static, func(c *client.Config) {
-			c.BaseURL, c.HTTPClient = service.url, service.client
+			c.BaseURL, c.Transport = service.url, service.transport
 			c.Retry = client.Retry{Attempts: 3, BaseDelay: 1}
 		})
 		for i, call := range repeated {
@@ -99,9 +98,6 @@ func TestRetry_followsRetryRules(t *testing.T) {
 			if answered && (answer.Attempts != test.seen[i] || response.StatusCode != answer.StatusCode) || response.Attempts != test.seen[i] {
 				t.Errorf("%s: %d has the response %+v and the error %+v", name, i, response, answer)
 			}
-		}
-		if service.client.CheckRedirect != nil {
-			t.Error("the user's http.Client was changed")
 		}
 	}
 }
@@ -138,7 +134,7 @@ func TestSending_writesACreationOnce(t *testing.T) {
 		return writeCounter{conn, &writes}, err
 	}}
 	defer transport.CloseIdleConnections()
-	c := newService().start(t, static, func(c *client.Config) { c.HTTPClient = &http.Client{Transport: transport} })
+	c := newService().start(t, static, func(c *client.Config) { c.Transport = transport })
 	_, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{Title: gen.Value("Ada")})
 	check(t, err)
 	if got := writes.Load(); got != 1 {
@@ -172,28 +168,10 @@ func TestRetry_requestsWithoutABodyHaveNone(t *testing.T) {
 		server.EnableHTTP2 = version == 2
 		server.StartTLS()
 		t.Cleanup(server.Close)
-		c := newClient(t, static, func(c *client.Config) { c.BaseURL, c.HTTPClient = server.URL, server.Client() })
+		c := newClient(t, static, func(c *client.Config) { c.BaseURL, c.Transport = server.URL, server.Client().Transport })
 		mustGet(t, c)
 		if major != version || length > 0 || version == 1 && length != 0 || len(encoding) > 0 {
 			t.Errorf("HTTP/%d: length %d, encoding %q", major, length, encoding)
 		}
 	}
 }
-
-// A cookie jar adds its cookies to each attempt once.
-func TestRetry_cookiesAreSentOnce(t *testing.T) {
-	t.Parallel()
-	s, _ := timed("", 500, 500)
-	own := &http.Client{Transport: s, Jar: jar{}}
-	mustGet(t, s.direct(t, static, func(c *client.Config) { c.HTTPClient, c.Retry.BaseDelay = own, 1 }))
-	for _, request := range s.requests(details) {
-		if got := request.header["Cookie"]; len(got) != 1 || got[0] != "a=b" {
-			t.Errorf("cookies %q", got)
-		}
-	}
-}
-
-type jar struct{}
-
-func (jar) SetCookies(*url.URL, []*http.Cookie) {}
-func (jar) Cookies(*url.URL) []*http.Cookie     { return []*http.Cookie{{Name: "a", Value: "b"}} }

@@ -16,7 +16,7 @@ func (a *attempt) request(ctx context.Context) *http.Request {
 	c, class := a.call, a.call.operation.class()
 	// If net/http knows the type of the body, it sends header and body in one write. It then has read the body when it
 	// finds that the connection is closed, so only a request that is retried in any case shows it the body.
-	known := len(c.content) > 0 && c.client.transport != nil && c.progress == nil && class.repeatable(c.keyed())
+	known := c.client.standard && len(c.content) > 0 && c.progress == nil && class.repeatable(c.keyed())
 	if known {
 		a.trace = httptrace.ClientTrace{GetConn: a.sending.getConn, GotConn: a.sending.gotConn}
 		ctx = httptrace.WithClientTrace(ctx, &a.trace)
@@ -26,9 +26,6 @@ func (a *attempt) request(ctx context.Context) *http.Request {
 	request.Body, request.GetBody = c.body, nil
 	if len(c.content) > 0 {
 		request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(c.content)), int64(len(c.content))
-	}
-	if c.client.http.Jar != nil {
-		request.Header = request.Header.Clone() // net/http adds cookies to the header
 	}
 	switch {
 	case known:

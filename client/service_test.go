@@ -66,7 +66,7 @@ func (s *service) start(t *testing.T, change ...func(*client.Config)) *client.Cl
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	return newClient(t, append([]func(*client.Config){func(c *client.Config) {
-		c.BaseURL, c.HTTPClient = server.URL, server.Client()
+		c.BaseURL, c.Transport = server.URL, server.Client().Transport
 	}}, change...)...)
 }
 
@@ -74,7 +74,7 @@ func (s *service) start(t *testing.T, change ...func(*client.Config)) *client.Cl
 func (s *service) direct(t *testing.T, change ...func(*client.Config)) *client.Client {
 	t.Helper()
 	return newClient(t, append([]func(*client.Config){func(c *client.Config) {
-		c.HTTPClient = &http.Client{Transport: s}
+		c.Transport = s
 	}}, change...)...)
 }
 

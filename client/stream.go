@@ -1,14 +1,12 @@
 package client
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,15 +14,10 @@ import (
 )
 
 const (
-	defaultMaxItemBytes = 1 << 20
+	maxItem = 1 << 20 // bytes
 
 	// idleTimeout is several times the interval in which servers send comments.
 	idleTimeout = time.Minute
-
-	// maxGiven is how many of the last ids are compared with the first ones after a reconnect. Ids that are longer than
-	// maxGivenBytes are not, so that a service cannot make the client keep much.
-	maxGiven      = 256
-	maxGivenBytes = 1 << 10
 )
 
 // ErrCut is joined to the error of a stream that broke off: the connection failed, the service sent nothing for a
@@ -90,11 +83,9 @@ func (c *call) again() *call {
 type streamCall struct {
 	*call
 
-	lastID   string
-	worked   bool     // the current connection has delivered an item, or stayed open
-	any      bool     // some connection has delivered an item
-	given    [][]byte // the last ids
-	repeated [][]byte // ids that the beginning of the current connection may repeat
+	lastID string
+	worked bool // the current connection has delivered an item
+	any    bool // some connection has delivered an item
 }
 
 // run sends the request and calls give for each item. It sends it again as far as that is allowed: like any other call
@@ -103,33 +94,26 @@ func (s *streamCall) run(ctx context.Context, give func(*attempt, stream.Frame) 
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
-	renewsToken := s.renewsToken
-	for {
-		s.attempts++
-		sent := time.Now()
-		a := s.attempt(ctx)
-		a.record(s.into)
-		begun := a.err == nil
-		if begun {
-			a.err = s.read(ctx, a, give)
-			if limit := s.client.http.Timeout; limit > 0 && time.Since(sent) >= limit && errors.Is(a.err, context.DeadlineExceeded) {
-				s.worked = true // the limit ends quiet streams, too
-			}
+	for renewsToken := s.renewsToken; ; {
+		a, err := s.sendAgain(ctx)
+		if err != nil {
+			return err
 		}
-		if s.worked {
-			s.attempts, s.renewsToken, s.worked = 1, renewsToken, false
-		}
+		began := time.Now()
+		a.err = s.read(ctx, a, give)
 		if a.err == nil || errors.Is(a.err, errStopped) {
 			return a.err
 		}
-		s.final = begun && !s.resumes()
+		// A stream may have no items for hours while a proxy ends its connections again and again.
+		if s.worked || time.Since(began) >= s.retry.MaxDelay {
+			s.attempts, s.renewsToken, s.worked = 1, renewsToken, false
+		}
+		s.final = !s.resumes()
 		if err := s.prepareRetry(ctx, a); err != nil {
 			return withOutcome(err, s.unknown)
 		}
-		if begun {
-			if err := s.resume(ctx); err != nil {
-				return err
-			}
+		if err := s.resume(ctx); err != nil {
+			return err
 		}
 	}
 }
@@ -146,17 +130,17 @@ func (s *streamCall) resume(ctx context.Context) error {
 	if s.lastID != "" {
 		s.request.Header.Set(headerLastEventID, s.lastID)
 	}
-	s.repeated = slices.Clone(s.given)
 	if s.renewsToken {
-		return s.authorize(ctx, s.client.takeRefused()) // the token may have expired since
+		return s.authorize(ctx, "") // the token may have expired since
 	}
 	return nil
 }
 
 // read reads the stream in the response of an attempt. It returns nil at its end.
 func (s *streamCall) read(ctx context.Context, a *attempt, give func(*attempt, stream.Frame) error) error {
-	body := a.response.Body.(*openBody)
+	body := a.response.Body.(*timedBody)
 	defer body.Close()
+	body.limit.timeout = max(s.timeout, idleTimeout)
 	if a.response.StatusCode == http.StatusNoContent {
 		return nil
 	}
@@ -164,13 +148,12 @@ func (s *streamCall) read(ctx context.Context, a *attempt, give func(*attempt, s
 	if format, ok := stream.FormatOf(contentType); !ok || format != s.operation.format {
 		return newError(a.response, noteNotPromised)
 	}
-	source := &workingReader{newTimeoutReader(body, max(s.timeout, idleTimeout), body.cancel), time.Now().Add(s.retry.MaxDelay), &s.worked}
-	r, err := stream.NewReader(source, contentType, s.client.maxItemBytes)
+	r, err := stream.NewReader(body, contentType, maxItem)
 	if err != nil {
 		return newError(a.response, noteNotPromised)
 	}
-	if s.opened != nil {
-		s.opened(s.request.Header.Get(headerLastEventID) != "")
+	if s.opened != nil && !s.opened(s.request.Header.Get(headerLastEventID) != "") {
+		return errStopped
 	}
 	for {
 		f, err := r.Next()
@@ -196,47 +179,11 @@ func (s *streamCall) read(ctx context.Context, a *attempt, give func(*attempt, s
 		if problem := problemIn(a.response, f); problem != nil {
 			return problem
 		}
-		if s.repeats(f.ID) {
-			continue
-		}
 		s.worked, s.any = true, true
 		if err := give(a, f); err != nil {
 			return err
 		}
 	}
-}
-
-// workingReader sets worked when bytes come after a time. They may be heartbeats of a stream that has no items for
-// hours, and whose connections a proxy closes again and again.
-type workingReader struct {
-	io.Reader
-	after  time.Time
-	worked *bool
-}
-
-func (r *workingReader) Read(p []byte) (int, error) {
-	n, err := r.Reader.Read(p)
-	if n > 0 && !*r.worked {
-		*r.worked = time.Now().After(r.after)
-	}
-	return n, err
-}
-
-// repeats reports whether an event with this id was given before the connection broke. A service may repeat events: the
-// one whose id it got, or all since a point in time. They are the first of the new connection. An event without an id
-// cannot be recognized.
-func (s *streamCall) repeats(id []byte) bool {
-	if len(id) == 0 || len(id) > maxGivenBytes || !s.operation.resumable {
-		return false
-	}
-	if i := slices.IndexFunc(s.repeated, func(given []byte) bool { return bytes.Equal(given, id) }); i >= 0 {
-		s.repeated[i] = nil // several events may have the same id
-		return true
-	}
-	s.repeated = nil
-	s.given = append(s.given, bytes.Clone(id))
-	s.given = s.given[max(0, len(s.given)-maxGiven):]
-	return false
 }
 
 // problemIn returns the error with which the service ends a stream that fails, or nil for any other item.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -49,9 +48,7 @@ type tokens struct {
 
 	failure *failure // of the last renewal
 
-	// The renewal in flight owns these fields.
-	refresh   Credential
-	noRefresh bool
+	refresh Credential // the renewal in flight owns it
 }
 
 // renewal is one attempt to get new tokens. All callers that need a token wait for it.
@@ -135,15 +132,15 @@ func (t *tokens) join(ctx context.Context, nth int, retry Retry) *renewal {
 func (t *tokens) renew(ctx context.Context, r *renewal) {
 	defer close(r.done)
 	if r.cause != nil {
-		t.client.logger.WarnContext(ctx, "retrying the login", "err", r.cause.err)
+		t.client.config.Logger.WarnContext(ctx, "retrying the login", "err", r.cause.err)
 	}
 	pair, err := t.fetch(ctx)
 	expires := t.finish(r, pair, err)
 	switch {
 	case err == nil:
-		t.client.logger.DebugContext(ctx, "new token", "expires", expires)
+		t.client.config.Logger.DebugContext(ctx, "new token", "expires", expires)
 	case r.failure == nil:
-		t.client.logger.WarnContext(ctx, "token renewal failed, the old token is still valid", "expires", expires, "err", err)
+		t.client.config.Logger.WarnContext(ctx, "token renewal failed, the old token is still valid", "expires", expires, "err", err)
 	}
 }
 
@@ -195,22 +192,15 @@ func transient(err error) bool { return login.retries(&attempt{err: err}, false)
 
 // fetch gets new tokens with the refresh token or, if that fails, with the password.
 func (t *tokens) fetch(ctx context.Context) (*gen.TokenPair, error) {
-	if token := t.refresh; token != "" && !t.noRefresh {
+	if token := t.refresh; token != "" {
 		t.refresh = "" // it works once, and the response may get lost
 		a, err := t.send(ctx, &operations.RefreshTokens, gen.RefreshRequest{RefreshToken: string(token)})
 		if err != nil && refresh.retries(a, false) {
 			t.refresh = token
 		}
 		pair, err := tokenPair(a, err)
-		errorResponse, responded := errors.AsType[*Error](err)
-		if !responded {
+		if err == nil || errors.Is(err, ErrRateLimited) || transient(err) {
 			return pair, err
-		}
-		switch status := errorResponse.StatusCode; {
-		case status == http.StatusNotFound || status == http.StatusMethodNotAllowed || status == http.StatusNotImplemented:
-			t.noRefresh = true
-		case status == http.StatusTooManyRequests || status >= http.StatusInternalServerError:
-			return nil, err
 		}
 	}
 	return tokenPair(t.send(ctx, &operations.Login, gen.LoginRequest{Email: t.email, Password: string(t.password)}))

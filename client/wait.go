@@ -1,7 +1,6 @@
 package client
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,29 +11,11 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
+// The interval between polls doubles with each poll. Each actual interval is random between half of it and all of it.
 const (
-	defaultBaseInterval = 500 * time.Millisecond
-	defaultMaxInterval  = 5 * time.Second
+	firstInterval = 500 * time.Millisecond
+	maxInterval   = 5 * time.Second
 )
-
-// Poll configures how often [Client.WaitAvatar], [Client.WaitVideo] and [Client.WaitLipsync] poll the
-// service. Each actual interval is random between half of the configured interval and all of it. The zero
-// value uses the defaults.
-type Poll struct {
-	// BaseInterval is the first interval. The interval doubles with each poll. Defaults to 500
-	// milliseconds.
-	BaseInterval time.Duration
-
-	// MaxInterval limits all intervals. Defaults to 5 seconds.
-	MaxInterval time.Duration
-}
-
-func (p Poll) withDefaults() Poll {
-	return Poll{
-		BaseInterval: cmp.Or(p.BaseInterval, defaultBaseInterval),
-		MaxInterval:  cmp.Or(p.MaxInterval, defaultMaxInterval),
-	}
-}
 
 // UntilConsentPending makes [Client.WaitAvatar] also return an avatar that is consent_pending, so that the
 // program can ask for consent. Other calls ignore it.
@@ -44,83 +25,56 @@ func UntilConsentPending() CallOption { return optionFunc(func(c *call) { c.unti
 // state. It keeps waiting while the avatar is consent_pending, unless [UntilConsentPending] is given. See
 // [Client.SubmitConsent].
 //
-// WaitAvatar polls the service, first after half a second and later every 5 seconds, or as [Config].Poll says, and not
-// before a Retry-After has passed.
+// WaitAvatar polls the service, first after half a second and later every 5 seconds, and not before a Retry-After has
+// passed.
 //
 // WaitAvatar polls again after a temporary failure, such as [ErrServer], [ErrRateLimited], no response, or
 // a temporary error of a [TokenSource]. If ctx ends after such a failure, the returned error wraps both
 // the error of ctx and the failure. Any other error ends the wait.
 func (c *Client) WaitAvatar(ctx context.Context, id string, options ...CallOption) (*gen.Avatar, error) {
-	return wait(ctx, c, newCall(c, options), pollFuncs[gen.Avatar]{
-		get:      func(ctx context.Context) (*gen.Avatar, error) { return c.GetAvatar(ctx, id, options...) },
-		status:   func(a *gen.Avatar) string { return string(a.Status) },
-		progress: func(a *gen.Avatar) *float64 { return a.Progress },
+	untilConsent := newCall(c, options).untilConsent
+	return wait(ctx, c.GetAvatar, id, options, func(a *gen.Avatar) bool {
+		return final(string(a.Status)) || untilConsent && a.Status == gen.AvatarStatusConsentPending
 	})
 }
 
 // WaitVideo waits until a video made from an avatar is succeeded or failed, and returns the video in that
 // state. It works like [Client.WaitAvatar].
 func (c *Client) WaitVideo(ctx context.Context, id string, options ...CallOption) (*gen.Video, error) {
-	return wait(ctx, c, newCall(c, options), pollFuncs[gen.Video]{
-		get:      func(ctx context.Context) (*gen.Video, error) { return c.GetVideo(ctx, id, options...) },
-		status:   func(v *gen.Video) string { return string(v.Status) },
-		progress: func(v *gen.Video) *float64 { return v.Progress },
-	})
+	return wait(ctx, c.GetVideo, id, options, func(v *gen.Video) bool { return final(string(v.Status)) })
 }
 
 // WaitLipsync waits until a lip-sync is succeeded or failed, and returns the lip-sync in that state. It
 // works like [Client.WaitAvatar].
 func (c *Client) WaitLipsync(ctx context.Context, id string, options ...CallOption) (*gen.Lipsync, error) {
-	return wait(ctx, c, newCall(c, options), pollFuncs[gen.Lipsync]{
-		get:      func(ctx context.Context) (*gen.Lipsync, error) { return c.GetLipsync(ctx, id, options...) },
-		status:   func(l *gen.Lipsync) string { return string(l.Status) },
-		progress: func(l *gen.Lipsync) *float64 { return l.Progress },
-	})
+	return wait(ctx, c.GetLipsync, id, options, func(l *gen.Lipsync) bool { return final(string(l.Status)) })
 }
 
-// pollFuncs has the functions to poll a record and to read its state.
-type pollFuncs[T any] struct {
-	get      func(context.Context) (*T, error)
-	status   func(*T) string
-	progress func(*T) *float64 // in percent
-}
-
-// wait polls until the status is final, or consent_pending if the call asks for that.
-func wait[T any](ctx context.Context, c *Client, call *call, ask pollFuncs[T]) (*T, error) {
-	var (
-		last     error      // last temporary failure
-		shown    int64 = -1 // last reported progress
-		interval       = min(c.poll.BaseInterval, c.poll.MaxInterval)
-	)
-	for {
-		got, err := ask.get(ctx)
+// wait gets a record until it is done.
+func wait[T any](
+	ctx context.Context, get func(context.Context, string, ...CallOption) (*T, error), id string, options []CallOption, done func(*T) bool,
+) (*T, error) {
+	var last error // temporary failure of the last poll
+	for interval := firstInterval; ; interval = min(2*interval, maxInterval) {
+		got, err := get(ctx, id, options...)
 		switch {
-		case err == nil:
-			last = nil
-			shown = call.reportProgress(ask.progress(got), shown)
-			if status := ask.status(got); final(status) || call.untilConsent && status == string(gen.AvatarStatusConsentPending) {
-				return got, nil
-			}
+		case err == nil && done(got):
+			return got, nil
 		case ctx.Err() != nil:
-			return nil, waitError(ctx, last)
-		case !temporary(err):
+		case err != nil && !temporary(err):
 			return nil, err
 		default:
 			last = err
+			_ = pause(ctx, max(interval/2+rand.N(interval/2), retryAfterOf(err)), nil)
 		}
-		delay := interval/2 + rand.N(interval/2+1)
-		if pause(ctx, max(delay, retryAfterOf(last)), nil) != nil {
-			return nil, waitError(ctx, last)
+		if ctx.Err() != nil {
+			err = fmt.Errorf("client: waiting for the end: %w", ctx.Err())
+			if last != nil {
+				err = fmt.Errorf("%w: %w", err, last)
+			}
+			return nil, err
 		}
-		interval += min(interval, c.poll.MaxInterval-interval)
 	}
-}
-
-func waitError(ctx context.Context, last error) error {
-	if last != nil {
-		return fmt.Errorf("client: waiting for the end: %w: %w", ctx.Err(), last)
-	}
-	return fmt.Errorf("client: waiting for the end: %w", ctx.Err())
 }
 
 // final reports whether no other status follows this one.

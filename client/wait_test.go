@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net"
 	"net/http"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -78,39 +76,6 @@ func TestWait_pollsAtGrowingIntervals(t *testing.T) {
 	}
 }
 
-func TestPoll_boundsTheIntervals(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		poll            client.Poll
-		shortest, bound time.Duration
-	}{
-		"often":          {client.Poll{BaseInterval: time.Millisecond, MaxInterval: time.Minute}, time.Millisecond / 2, time.Minute},
-		"base above max": {client.Poll{BaseInterval: time.Hour, MaxInterval: time.Minute}, 30 * time.Second, time.Minute},
-		"without bound":  {client.Poll{BaseInterval: time.Second, MaxInterval: math.MaxInt64}, time.Second / 2, time.Hour},
-	} {
-		inBubble(t, name, func(t *testing.T) {
-			s, times := newService(), []time.Time(nil)
-			s.state("processing")
-			answer := s.before
-			s.before = func(w http.ResponseWriter, r *http.Request) bool {
-				times = append(times, time.Now())
-				return answer(w, r)
-			}
-			c := s.direct(t, static, func(c *client.Config) { c.Poll = test.poll })
-			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-			defer cancel()
-			if _, err := c.WaitAvatar(ctx, "id"); !errors.Is(err, context.DeadlineExceeded) || len(times) < 10 {
-				t.Fatalf("error %v after %d requests", err, len(times))
-			}
-			for i := range len(times) - 1 {
-				if interval := times[i+1].Sub(times[i]); interval < test.shortest || interval > test.bound {
-					t.Errorf("interval %d: %v", i, interval)
-				}
-			}
-		})
-	}
-}
-
 // A temporary error, of the service or of a TokenSource, is returned only when the context ends. Any other error ends
 // the wait.
 func TestWait_returnsPermanentErrors(t *testing.T) {
@@ -148,7 +113,7 @@ func TestWait_returnsPermanentErrors(t *testing.T) {
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			c := newClient(t, static, func(c *client.Config) {
-				c.HTTPClient = &http.Client{Transport: test.transport}
+				c.Transport = test.transport
 				if test.token != nil {
 					c.Token, c.TokenSource = "", &source{give: func(client.Credential) (client.Credential, error) {
 						return "", fmt.Errorf("token: %w", test.token)
@@ -198,25 +163,6 @@ func TestWait_saysThatItWasCanceled(t *testing.T) {
 		}
 		if string(response.Body) != `{"status":"consent_pending"}` {
 			t.Errorf("response %+v", response)
-		}
-	})
-}
-
-// A wait reports each progress once.
-func TestWithProgress_reportsWaits(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newService()
-		answers := []string{`"processing"`, `"processing","progress":0`, `"processing","progress":0`, `"processing","progress":40.7`, `"succeeded","progress":100`}
-		s.before = func(w http.ResponseWriter, _ *http.Request) bool {
-			answer := answers[0]
-			answers = answers[1:]
-			return answerJSON(w, http.StatusOK, fmt.Sprintf(`{"inference_id":"id","status":%s}`, answer))
-		}
-		var shown []int64
-		_, err := s.direct(t, static).WaitLipsync(t.Context(), "id", client.WithProgress(func(done, _ int64) { shown = append(shown, done) }))
-		if err != nil || !slices.Equal(shown, []int64{0, 40, 100}) {
-			t.Errorf("error %v, progress %v", err, shown)
 		}
 	})
 }

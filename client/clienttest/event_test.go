@@ -216,7 +216,7 @@ func TestService_failsTheTest(t *testing.T) {
 			}
 		}, "GET /v1/avatars/avatar_details does not match the document (status 400): The request does not match the interface.\n\tquery:avatar_id "},
 		"wrong path": {func(t *testing.T, s *clienttest.Service, _ *client.Client) {
-			response, err := s.HTTPClient().Get(s.URL + "/v1/projects")
+			response, err := (&http.Client{Transport: s.Transport()}).Get(s.URL + "/v1/projects")
 			check(t, err)
 			response.Body.Close()
 		}, "GET /v1/projects does not match the document (status 404)"},

@@ -23,7 +23,7 @@ func login(ctx context.Context, s *clienttest.Service) (*http.Response, error) {
 		return nil, err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	response, err := s.HTTPClient().Do(request)
+	response, err := s.Transport().RoundTrip(request)
 	if err != nil {
 		return nil, err
 	}

@@ -73,9 +73,9 @@ type Service struct {
 	// Secret is the first signing secret. Secrets returns the current ones after a rotation.
 	Secret webhook.Secret
 
-	t       testing.TB
-	service *memory.Service
-	client  *http.Client
+	t         testing.TB
+	service   *memory.Service
+	transport *http.Transport
 
 	mu           sync.Mutex
 	requests     []*Request
@@ -89,7 +89,7 @@ func New(t testing.TB) *Service {
 	return start(t, httptest.NewUnstartedServer(nil), nil)
 }
 
-// NewInMemory starts a service without a socket, which only [Service.HTTPClient] can reach. If the service
+// NewInMemory starts a service without a socket, which only [Service.Transport] can reach. If the service
 // and its clients run in one bubble of testing/synctest, retries, waits and [Delay] take no real time.
 // Notifications still need sockets: a receiver that listens inside the bubble keeps its clock from
 // advancing.
@@ -101,14 +101,13 @@ func NewInMemory(t testing.TB) *Service {
 
 func start(t testing.TB, web *httptest.Server, dial func(ctx context.Context, network, address string) (net.Conn, error)) *Service {
 	t.Helper()
-	transport := &http.Transport{DialContext: dial}
 	s := &Service{
 		URL:      "http://" + web.Listener.Addr().String(),
 		Email:    "ada@example.com",
 		Password: "correct horse battery staple",
 
-		t:      t,
-		client: &http.Client{Transport: transport},
+		t:         t,
+		transport: &http.Transport{DialContext: dial},
 	}
 	var err error
 	s.service, err = memory.New(memory.Config{
@@ -142,15 +141,14 @@ func start(t testing.TB, web *httptest.Server, dial func(ctx context.Context, ne
 	web.Start()
 	t.Cleanup(func() {
 		cancel()
-		transport.CloseIdleConnections()
+		s.transport.CloseIdleConnections()
 		web.Close()
 	})
 	return s
 }
 
-// HTTPClient returns an HTTP client for client.Config.HTTPClient. It has no timeout. Only a service made
-// by [NewInMemory] needs it.
-func (s *Service) HTTPClient() *http.Client { return s.client }
+// Transport returns what client.Config.Transport needs for a service made by [NewInMemory].
+func (s *Service) Transport() http.RoundTripper { return s.transport }
 
 // AddUser adds a user who is not a member of any workspace, and returns the id.
 func (s *Service) AddUser(email, password string) (id string) {

@@ -23,7 +23,7 @@ import (
 func newClient(t *testing.T, s *clienttest.Service, change ...func(*client.Config)) *client.Client {
 	t.Helper()
 	config := client.Config{
-		BaseURL: s.URL, Email: s.Email, Password: client.Credential(s.Password), Workspace: s.Workspace, HTTPClient: s.HTTPClient(),
+		BaseURL: s.URL, Email: s.Email, Password: client.Credential(s.Password), Workspace: s.Workspace, Transport: s.Transport(),
 	}
 	for _, f := range change {
 		f(&config)
@@ -182,7 +182,7 @@ func TestService_recordsTheOperationOfEachRequest(t *testing.T) {
 		request, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, strings.NewReader("{"))
 		check(t, err)
 		request.Header.Set("Idempotency-Key", "key")
-		response, err := s.HTTPClient().Do(request)
+		response, err := s.Transport().RoundTrip(request)
 		check(t, err)
 		check(t, response.Body.Close())
 	}

@@ -133,7 +133,7 @@ func newExchange(t *testing.T) *exchange {
 		T: t, Rand: rand.New(rand.NewPCG(*seed, 46)), service: s,
 		document: parse(text).(object), schemas: map[string]*jsonschema.Schema{}, counts: map[string]int{},
 	}
-	e.client, err = client.New(client.Config{BaseURL: listener.URL, Retry: client.Retry{Attempts: 1}, HTTPClient: &http.Client{Transport: e}})
+	e.client, err = client.New(client.Config{BaseURL: listener.URL, Retry: client.Retry{Attempts: 1}, Transport: e})
 	check(t, err)
 	return e
 }

@@ -69,7 +69,7 @@ func (p *program) newClient(config client.Config) (*client.Client, error) {
 	if config.BaseURL == "" {
 		return nil, usagef("missing address of the service; use --base-url, or log in")
 	}
-	config.HTTPClient = &http.Client{Transport: unreachable{p.transport}}
+	config.Transport = unreachable{p.transport}
 	config.Retry = p.retry
 	config.UserAgent = "avatarstudio-studio"
 	c, err := client.New(config)

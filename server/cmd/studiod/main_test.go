@@ -136,13 +136,13 @@ func newClient(t *testing.T, cfg client.Config, headers ...[2]string) *client.Cl
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
 	checked := studiotest.NewResponseChecker(t).Transport(t, transport)
-	cfg.HTTPClient = &http.Client{Timeout: harness.Timeout, Transport: roundTripper(func(request *http.Request) (*http.Response, error) {
+	cfg.Transport = roundTripper(func(request *http.Request) (*http.Response, error) {
 		request = request.Clone(request.Context())
 		for _, header := range headers {
 			request.Header.Set(header[0], header[1])
 		}
 		return checked.RoundTrip(request)
-	})}
+	})
 	c, err := client.New(cfg)
 	check(t, err)
 	return c

@@ -74,7 +74,7 @@ func (d *deployment) newClient(retry client.Retry) *client.Client {
 	d.t.Helper()
 	c, err := client.New(client.Config{
 		BaseURL: "http://studio.example.com", AllowHTTP: true, Email: email, Password: password,
-		HTTPClient: &http.Client{Transport: d}, Timeout: harness.Timeout, Retry: retry,
+		Transport: d, Timeout: harness.Timeout, Retry: retry,
 	})
 	check(d.t, err)
 	return c
