@@ -214,7 +214,7 @@ func TestService_failsTheTest(t *testing.T) {
 			if _, err := c.GetAvatar(t.Context(), strings.Repeat("a", 129)); !errors.Is(err, client.ErrInvalid) {
 				t.Errorf("error %v", err)
 			}
-		}, "GET /v1/avatars/avatar_details does not match the document (status 400): The request does not match the interface.\n\tquery:avatar_id "},
+		}, `GET /v1/avatars/avatar_details does not match the document (status 400): {`},
 		"wrong path": {func(t *testing.T, s *clienttest.Service, _ *client.Client) {
 			response, err := (&http.Client{Transport: s.Transport()}).Get(s.URL + "/v1/projects")
 			check(t, err)

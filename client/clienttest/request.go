@@ -1,16 +1,12 @@
 package clienttest
 
 import (
-	"encoding/json"
 	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"slices"
-	"strings"
-
-	"github.com/avatarstudio/avatarstudio/gen"
 )
 
 // maxRecorded limits the recorded body. The service itself accepts less.
@@ -58,7 +54,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 		io.Closer
 	}{io.TeeReader(r.Body, read), r.Body}
 	record := &Request{
-		Operation: s.service.Operation(r),
+		Operation: document().operation(r),
 		Method:    r.Method,
 		URL:       r.URL,
 		Header:    r.Header.Clone(),
@@ -111,7 +107,7 @@ func (s *Service) respond(w http.ResponseWriter, r *http.Request) {
 		s.t.Errorf("clienttest: the response to %s %s does not match the document; see the log", r.Method, r.URL.Path)
 	case status == http.StatusBadRequest, status == http.StatusMethodNotAllowed,
 		status == http.StatusRequestEntityTooLarge, status == http.StatusUnsupportedMediaType,
-		status == http.StatusNotFound && s.service.Operation(r) == "":
+		status == http.StatusNotFound && document().operation(r) == "":
 		s.forbidden(r, response)
 	}
 }
@@ -122,24 +118,9 @@ func (s *Service) forbidden(r *http.Request, response *recorder) {
 	allowed := s.allowInvalid
 	s.mu.Unlock()
 	if !allowed {
-		s.t.Errorf("clienttest: %s %s does not match the document (status %d):%s\nIf the test sends it on purpose, call AllowInvalid.",
-			r.Method, r.URL.Path, response.Code, explain(response.Body.Bytes()))
+		s.t.Errorf("clienttest: %s %s does not match the document (status %d): %s\nIf the test sends it on purpose, call AllowInvalid.",
+			r.Method, r.URL.Path, response.Code, response.Body) // which never has submitted values
 	}
-}
-
-// explain returns the text of a problem document, which never contains submitted values.
-func explain(body []byte) string {
-	var problem gen.Problem
-	if json.Unmarshal(body, &problem) != nil || problem.Detail == nil {
-		return ""
-	}
-	lines := []string{" " + *problem.Detail}
-	if problem.Errors != nil {
-		for _, violation := range *problem.Errors {
-			lines = append(lines, "\t"+violation.Pointer+" "+violation.Detail)
-		}
-	}
-	return strings.Join(lines, "\n")
 }
 
 // recorder buffers a response until it is flushed.

@@ -78,7 +78,6 @@ func New(cfg Config) (*Service, error) {
 	s.api, err = server.New(rest.New(s.studio), server.Config{
 		Authenticator: s.tokens, MapError: rest.MapError,
 		Validation: validate.Config{AnonymousBodyBytes: rest.AnonymousBodyBytes},
-		Wrap:       tellOperation, Admit: skipUnserved,
 		Middleware: []gen.StrictMiddlewareFunc{s.tokens.EndStreams},
 		Logger:     cfg.Logger, ValidateResponses: server.ResponsesEnforced,
 	})
@@ -119,43 +118,6 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	content, _ := io.ReadAll(file) // reading from memory does not fail
 	w.Header().Set("ETag", strconv.Quote(key))
 	http.ServeContent(w, r, key, time.Time{}, bytes.NewReader(content))
-}
-
-// operationKey is the context key of a *string for the operationId of a request that is only routed.
-type operationKey struct{}
-
-// Operation returns the operationId of a request, such as "createAvatar", or "" if it matches no operation. It does not
-// serve the request or read its body.
-func (s *Service) Operation(r *http.Request) (id string) {
-	routed := &http.Request{Method: r.Method, URL: r.URL, Header: http.Header{}, Body: http.NoBody} // without credentials
-	s.api.ServeHTTP(discardWriter{}, routed.WithContext(context.WithValue(r.Context(), operationKey{}, &id)))
-	return id
-}
-
-// discardWriter discards a response.
-type discardWriter struct{}
-
-func (discardWriter) Header() http.Header               { return http.Header{} }
-func (discardWriter) Write(content []byte) (int, error) { return len(content), nil }
-func (discardWriter) WriteHeader(int)                   {}
-
-// tellOperation is a [server.Config.Wrap]. It tells Service.Operation what the router found.
-func tellOperation(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(w, r)
-		if id, ok := r.Context().Value(operationKey{}).(*string); ok {
-			*id = server.OperationID(r.Context())
-		}
-	})
-}
-
-// skipUnserved is a [server.Config.Admit]. It ends what Service.Operation asks about a public operation.
-func skipUnserved(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Context().Value(operationKey{}) == nil {
-			next.ServeHTTP(w, r)
-		}
-	})
 }
 
 // ExpireTokens makes all access tokens invalid. Refresh tokens stay valid.
