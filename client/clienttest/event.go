@@ -40,10 +40,7 @@ func Sample(eventType gen.EventType) Event {
 	if !ok {
 		return Event{}
 	}
-	body, err := json.Marshal(struct {
-		EventType gen.EventType `json:"event_type"`
-		Data      gen.EventData `json:"data"`
-	}{sample.EventType, sample.Data})
+	body, err := json.Marshal(sample)
 	if err != nil { // the data was marshalled before
 		panic(err)
 	}

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"runtime"
 
 	"github.com/urfave/cli/v3"
 
@@ -39,7 +37,6 @@ Examples:
 			p.endpointCommand(),
 			p.webhookCommand(),
 			p.listenCommand(),
-			p.versionCommand(),
 		},
 	}
 	commandline.Prepare(root, p.Stdin, p.Stdout, p.Stderr)
@@ -79,17 +76,4 @@ func optionalFlag(command *cli.Command, name string) gen.Nullable[string] {
 		return gen.Nullable[string]{}
 	}
 	return gen.Value(command.String(name))
-}
-
-func (p *program) versionCommand() *cli.Command {
-	return leaf("version", "print the version and the Go version", "", "  studio version", nil, p.printVersion)
-}
-
-func (p *program) printVersion(_ context.Context, command *cli.Command) error {
-	platform := runtime.GOOS + "/" + runtime.GOARCH
-	if command.Bool("json") {
-		return commandline.PrintJSON(p.Stdout, map[string]string{"version": commandline.Version(), "go": runtime.Version(), "platform": platform})
-	}
-	_, err := fmt.Fprintf(p.Stdout, "studio %s (%s, %s)\n", commandline.Version(), runtime.Version(), platform)
-	return err
 }

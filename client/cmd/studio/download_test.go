@@ -94,20 +94,19 @@ func TestBar_showsProgress(t *testing.T) {
 	quiet.end()
 }
 
-// A watch on a terminal shows the progress, and the elapsed time between changes. Elsewhere no line is printed twice.
+// A watch on a terminal shows the progress and the elapsed time. Elsewhere no line is printed twice.
 func TestWatch_showsProgress(t *testing.T) {
 	t.Parallel()
 	const line = "a processing [##########----------]  50 % drawing"
 	for terminal, want := range map[bool]string{
-		true: clearLine + line + " 0s, about 50s left" + clearLine + line + " 1s, about 50s left" + clearLine + line + " 2s, about 50s left" +
-			clearLine + "a processing 2s\n",
+		true:  clearLine + line + " 0s, about 50s left" + clearLine + "a processing 2s\n",
 		false: "a processing\n",
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var out bytes.Buffer
 			progress := progress{program: &program{Stdout: &out, Terminal: terminal}, began: time.Now()}
 			check(t, progress.show(&subject{AvatarID: "a", Status: "processing", Progress: new(50.0), ProgressStage: new("drawing"), SecondsLeft: new(50)}))
-			check(t, progress.wait(t.Context(), 2500*time.Millisecond))
+			time.Sleep(2500 * time.Millisecond)
 			check(t, progress.show(&subject{AvatarID: "a", Status: "processing"}))
 			progress.end()
 			if out.String() != want {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
@@ -118,16 +117,6 @@ func subjectOf(notification gen.Event) *subject {
 	about := &subject{}
 	_ = json.Unmarshal(notification.Data, about)
 	return about
-}
-
-// describe returns a notification in words.
-func describe(notification gen.Event, sequence int64) string {
-	about, number := subjectOf(notification), "-"
-	if sequence > 0 {
-		number = strconv.FormatInt(sequence, 10)
-	}
-	words := []string{cmp.Or(string(notification.EventType), "-"), cmp.Or(about.id(), "-"), cmp.Or(about.Status, "-"), "#" + number}
-	return commandline.Printable(strings.Join(words, " "))
 }
 
 // eventNames returns the event types of the document.

@@ -104,7 +104,7 @@ func TestListen_forwardsTheEventsOfTheService(t *testing.T) {
 	want := ""
 	for _, about := range []string{past, id} {
 		for i, status := range []string{"processing", "consent_pending", "published"} {
-			want += string(rune('1'+i)) + `{"event_type":"avatar_event","data":{"avatar_id":"` + about + `","status":"` + status + `"}}` + "\n"
+			want += string(rune('1'+i)) + `{"data":{"avatar_id":"` + about + `","status":"` + status + `"},"event_type":"avatar_event"}` + "\n"
 		}
 	}
 	harness.Eventually(t, want, func() bool { return app.received() == want })

@@ -17,7 +17,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/runtime/weburl"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
-	"github.com/avatarstudio/avatarstudio/gen"
 )
 
 const (
@@ -54,11 +53,7 @@ func (p *program) listenToStream(ctx context.Context, command *cli.Command, c *c
 		if err != nil {
 			return err
 		}
-		body, err := encodeNotification(event.Notification)
-		if err != nil {
-			return err
-		}
-		n := notification{EventID: event.EventID, Sequence: event.Sequence, Event: body}
+		n := notification{EventID: event.EventID, Sequence: event.Sequence, Event: event.Notification}
 		if target == nil {
 			show.print(n, "")
 		} else if err := show.forward(ctx, c, target, n, secrets); err != nil {
@@ -101,14 +96,18 @@ func (p *printer) forward(ctx context.Context, c *client.Client, target *url.URL
 func (p *program) post(ctx context.Context, target *url.URL, n *notification, secrets []webhook.Secret) error {
 	ctx, cancel := context.WithTimeout(ctx, responseTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "", bytes.NewReader(n.Event))
+	body, err := json.Marshal(n.Event)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "", bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
 	request.URL, request.Host = target, target.Host
 	at := time.Now()
 	n.Status, n.Timestamp = 0, strconv.FormatInt(at.Unix(), 10)
-	if err := webhook.Sign(request.Header, n.EventID, at, n.Event, secrets...); err != nil {
+	if err := webhook.Sign(request.Header, n.EventID, at, body, secrets...); err != nil {
 		return err
 	}
 	request.Header.Set(webhook.HeaderSequence, strconv.FormatInt(n.Sequence, 10))
@@ -137,12 +136,4 @@ func secretsOf(ctx context.Context, c *client.Client) ([]webhook.Secret, error) 
 		return nil, errors.New("the service has no secret for the signatures")
 	}
 	return secrets, nil
-}
-
-// encodeNotification returns the JSON of a notification with its members in the order of the service.
-func encodeNotification(notification gen.Event) (json.RawMessage, error) {
-	return json.Marshal(struct {
-		EventType gen.EventType `json:"event_type"`
-		Data      gen.EventData `json:"data"`
-	}{notification.EventType, notification.Data})
 }

@@ -1,14 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log"
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -97,10 +98,8 @@ func (p *program) listenToNotifications(ctx context.Context, command *cli.Comman
 // newListener returns a receiver that prints every notification, those that come again and too late included.
 func newListener(p *printer, secrets []webhook.Secret) (*webhook.Receiver, error) {
 	show := func(_ context.Context, event gen.Event, delivery webhook.Delivery) {
-		if body, err := encodeNotification(event); err == nil {
-			at := strconv.FormatInt(delivery.Timestamp.Unix(), 10)
-			p.print(notification{delivery.ID, delivery.Sequence, at, http.StatusNoContent, body}, "")
-		}
+		at := strconv.FormatInt(delivery.Timestamp.Unix(), 10)
+		p.print(notification{delivery.ID, delivery.Sequence, at, http.StatusNoContent, event}, "")
 	}
 	receiver, err := webhook.NewReceiver(webhook.Handlers{
 		Stale: show,
@@ -125,11 +124,11 @@ func newListener(p *printer, secrets []webhook.Secret) (*webhook.Receiver, error
 
 // notification is the JSON of a notification for --json.
 type notification struct {
-	EventID   string          `json:"event_id"`
-	Sequence  int64           `json:"sequence,omitempty"`
-	Timestamp string          `json:"timestamp,omitempty"`
-	Status    int             `json:"status,omitempty"` // of the response, if there was one
-	Event     json.RawMessage `json:"event"`
+	EventID   string    `json:"event_id"`
+	Sequence  int64     `json:"sequence,omitempty"`
+	Timestamp string    `json:"timestamp,omitempty"`
+	Status    int       `json:"status,omitempty"` // of the response, if there was one
+	Event     gen.Event `json:"event"`
 }
 
 // printer prints notifications for concurrent callers.
@@ -148,9 +147,12 @@ func (p *printer) print(n notification, follows string) {
 		_ = commandline.PrintJSON(p.Stdout, n)
 		return
 	}
-	var event gen.Event
-	_ = json.Unmarshal(n.Event, &event) // was decoded before
-	line := describe(event, n.Sequence)
+	about, number := subjectOf(n.Event), "-"
+	if n.Sequence > 0 {
+		number = strconv.FormatInt(n.Sequence, 10)
+	}
+	words := []string{cmp.Or(string(n.Event.EventType), "-"), cmp.Or(about.id(), "-"), cmp.Or(about.Status, "-"), "#" + number}
+	line := commandline.Printable(strings.Join(words, " "))
 	switch {
 	case n.Status > 0:
 		line += " -> " + strconv.Itoa(n.Status)

@@ -1,4 +1,4 @@
-// Studio is the command-line client of Avatar Studio. "studio help" lists its commands.
+// Studio is the command-line client of Avatar Studio. "studio help" lists its commands and exit codes.
 //
 // Flags override environment variables (STUDIO_BASE_URL, STUDIO_EMAIL and STUDIO_PASSWORD or STUDIO_TOKEN,
 // STUDIO_WORKSPACE), and these override the login stored by "studio login". The file
@@ -8,16 +8,6 @@
 //
 // With --json, every command prints one JSON object per line. Every creation has an idempotency key. Studio
 // prints the key if the outcome of the creation is unknown.
-//
-// The exit codes are:
-//
-//   - 0: success
-//   - 1: failure
-//   - 2: invalid input
-//   - 3: not logged in or not allowed
-//   - 4: no such project, avatar, video, lip-sync or webhook URL
-//   - 5: the creation of the watched record failed, or consent was refused
-//   - 130: interrupted
 package main
 
 import (

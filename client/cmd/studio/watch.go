@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -58,8 +59,10 @@ func (p *program) watchStatus(ctx context.Context, command *cli.Command, c *clie
 		case s.failed():
 			return nil, fmt.Errorf("%s %w: %s", k.noun, errRecordFailed, gen.Or(s.FailureReason, s.Status))
 		}
-		if err = progress.wait(ctx, delay); err != nil {
-			return nil, err
+		select {
+		case <-time.After(delay):
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
 		if s, err = send(ctx, c, k.get(s.id())); err != nil {
 			return nil, err
@@ -75,60 +78,32 @@ type progress struct {
 	json  bool
 	began time.Time
 	last  string
-	line  string
-	left  string // end of the line
 }
 
 func (p *progress) rewrites() bool { return p.Terminal && !p.json }
 
 func (p *progress) show(s *subject) (err error) {
-	changed := s.Status != p.last
-	p.last, p.line, p.left = s.Status, commandline.Printable(s.id()+" "+s.Status), ""
+	changed, line := s.Status != p.last, commandline.Printable(s.id()+" "+s.Status)
+	p.last = s.Status
 	switch {
 	case p.rewrites():
 		if s.Progress != nil && !s.failed() {
-			p.line += " " + barText(int64(*s.Progress), 100)
+			line += " " + barText(int64(*s.Progress), 100)
 		}
 		if s.ProgressStage != nil {
-			p.line += " " + commandline.Printable(*s.ProgressStage)
+			line += " " + commandline.Printable(*s.ProgressStage)
 		}
+		line += " " + time.Since(p.began).Truncate(time.Second).String()
 		if s.SecondsLeft != nil {
-			p.left = fmt.Sprintf(", about %v left", time.Duration(*s.SecondsLeft)*time.Second)
+			line += fmt.Sprintf(", about %v left", time.Duration(*s.SecondsLeft)*time.Second)
 		}
-		return p.rewrite()
-	case !changed:
-		return nil
-	case p.json:
-		return commandline.PrintJSON(p.Stdout, s)
+		_, err = io.WriteString(p.Stdout, clearLine+line)
+	case changed && p.json:
+		err = commandline.PrintJSON(p.Stdout, s)
+	case changed:
+		_, err = fmt.Fprintln(p.Stdout, line)
 	}
-	_, err = fmt.Fprintln(p.Stdout, p.line)
 	return err
-}
-
-func (p *progress) rewrite() error {
-	_, err := fmt.Fprintf(p.Stdout, "%s%s %s%s", clearLine, p.line, time.Since(p.began).Truncate(time.Second), p.left)
-	return err
-}
-
-// wait waits for delay and keeps updating the elapsed time on a terminal.
-func (p *progress) wait(ctx context.Context, delay time.Duration) error {
-	timer, second := time.NewTimer(delay), time.NewTicker(time.Second)
-	defer timer.Stop()
-	defer second.Stop()
-	for {
-		select {
-		case <-timer.C:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-second.C:
-			if p.rewrites() {
-				if err := p.rewrite(); err != nil {
-					return err
-				}
-			}
-		}
-	}
 }
 
 func (p *progress) end() {
