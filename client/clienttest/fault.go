@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -12,8 +13,8 @@ import (
 )
 
 // Fault simulates a failure of a call. It wraps the handler that processes the call, and may skip it, delay it or
-// change its response. Tests may define their own faults. The service sends the response after the fault
-// returns. A fault that panics with [http.ErrAbortHandler] breaks the connection after what was written.
+// change its response. Tests may define their own faults. A fault that panics with [http.ErrAbortHandler] breaks the
+// connection after what was written.
 type Fault func(next http.Handler) http.Handler
 
 // scripted is a fault for the next calls of an operation.
@@ -99,12 +100,12 @@ func DropAfter() Fault {
 func DropMid() Fault {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			response := newRecorder(nil)
+			response := httptest.NewRecorder()
 			next.ServeHTTP(response, r)
-			response.to = w
-			response.Header().Set("Content-Length", strconv.Itoa(response.Body.Len()))
-			response.Body.Truncate(response.Body.Len() / 2)
-			response.send()
+			maps.Copy(w.Header(), response.Header())
+			w.Header().Set("Content-Length", strconv.Itoa(response.Body.Len()))
+			w.WriteHeader(response.Code)
+			_, _ = w.Write(response.Body.Bytes()[:response.Body.Len()/2])
 			panic(http.ErrAbortHandler)
 		})
 	}

@@ -2,9 +2,7 @@ package clienttest
 
 import (
 	"io"
-	"maps"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"slices"
 )
@@ -45,8 +43,8 @@ func (s *Service) Requests(operations ...string) []Request {
 	return requests
 }
 
-// serve records a request and handles it through the fault that applies. It sends the response when the
-// record is complete.
+// serve records a request and handles it through the fault that applies. The record is complete before the client sees
+// the response.
 func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 	read := &limitedBuffer{}
 	r.Body = struct {
@@ -60,23 +58,26 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 		Header:    r.Header.Clone(),
 	}
 	next := s.arrived(record)
-	response := newRecorder(w)
-	response.begin = func() {
+	complete := func(status int) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		record.Body, record.Status = read.data, response.Code
+		record.Body, record.Status = read.data, status
 	}
+	response := &recorder{ResponseWriter: w, begin: func(status int) {
+		_, _ = io.CopyN(io.Discard, r.Body, maxRecorded) // the rest of the body, which the response does not depend on
+		complete(status)
+	}}
 	defer func() {
 		cause := recover()
-		if cause == nil {
-			_, _ = io.CopyN(io.Discard, r.Body, maxRecorded) // the rest of the body, which the response did not depend on
+		switch {
+		case cause == nil && response.status == 0:
+			response.WriteHeader(http.StatusOK)
+		case response.status == 0:
+			complete(0)
+		case cause != nil:
+			_ = http.NewResponseController(w).Flush() // send what was written before the connection ends
 		}
-		response.begin()
-		response.send()
 		if cause != nil {
-			if response.Code != 0 {
-				_ = http.NewResponseController(w).Flush() // send what was written before the connection ends
-			}
 			panic(cause)
 		}
 	}()
@@ -97,11 +98,10 @@ func (s *Service) arrived(record *Request) http.Handler {
 
 // respond handles a request without faults.
 func (s *Service) respond(w http.ResponseWriter, r *http.Request) {
-	response := newRecorder(w)
+	response := &recorder{ResponseWriter: w, begin: func(int) {}}
 	s.service.ServeHTTP(response, r)
-	response.send()
 
-	switch status := response.Code; {
+	switch status := response.status; {
 	case r.Context().Err() != nil: // the request was incomplete
 	case status == http.StatusInternalServerError:
 		s.t.Errorf("clienttest: the response to %s %s does not match the document; see the log", r.Method, r.URL.Path)
@@ -119,53 +119,39 @@ func (s *Service) forbidden(r *http.Request, response *recorder) {
 	s.mu.Unlock()
 	if !allowed {
 		s.t.Errorf("clienttest: %s %s does not match the document (status %d): %s\nIf the test sends it on purpose, call AllowInvalid.",
-			r.Method, r.URL.Path, response.Code, response.Body) // which never has submitted values
+			r.Method, r.URL.Path, response.status, response.problem) // which never has submitted values
 	}
 }
 
-// recorder buffers a response until it is flushed.
+// recorder is a ResponseWriter that calls begin before the header is sent. It keeps the body of an error.
 type recorder struct {
-	*httptest.ResponseRecorder // Code is 0 until the response begins
+	http.ResponseWriter
 
-	to    http.ResponseWriter // the connection or another recorder; nil if flushing must send nothing
-	begin func()              // called before the header is sent, unless it is nil
-	begun bool
+	begin   func(status int)
+	status  int // 0 until the response begins
+	problem []byte
 }
 
-func newRecorder(to http.ResponseWriter) *recorder {
-	r := &recorder{ResponseRecorder: httptest.NewRecorder(), to: to}
-	r.Code = 0
-	return r
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+		r.begin(status)
+	}
+	r.ResponseWriter.WriteHeader(status)
 }
 
-// send sends what was not sent before.
-func (r *recorder) send() {
-	if r.Code == 0 {
-		return
+func (r *recorder) Write(p []byte) (int, error) {
+	if r.status == 0 {
+		r.WriteHeader(http.StatusOK)
 	}
-	if !r.begun {
-		r.begun = true
-		maps.Copy(r.to.Header(), r.Header())
-		r.to.WriteHeader(r.Code)
+	if r.status >= http.StatusBadRequest {
+		r.problem = append(r.problem, p...)
 	}
-	_, _ = r.to.Write(r.Body.Bytes()) // the client may have disconnected
-}
-
-// Flush sends the response so far.
-func (r *recorder) Flush() {
-	if r.to == nil {
-		return
-	}
-	if r.begin != nil && !r.begun {
-		r.begin()
-	}
-	r.send()
-	r.Body.Reset()
-	_ = http.NewResponseController(r.to).Flush() // the client may have disconnected
+	return r.ResponseWriter.Write(p)
 }
 
 // Unwrap supports [http.ResponseController].
-func (r *recorder) Unwrap() http.ResponseWriter { return r.to }
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // limitedBuffer is a buffer that discards bytes beyond a limit.
 type limitedBuffer struct{ data []byte }
