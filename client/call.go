@@ -64,6 +64,9 @@ func (c *Client) call(o *operation, options []CallOption) *call {
 // keyed reports whether the request has an idempotency key.
 func (c *call) keyed() bool { return c.header.Get(headerIdempotencyKey) != "" }
 
+// repeatable reports whether the request may be sent again even if the service has processed it.
+func (c *call) repeatable() bool { return c.operation.idempotent || c.keyed() }
+
 // send sends the request with an access token, and retries it as far as that is allowed. It returns the last
 // attempt, if there was one. If the error is nil, its response is a success that the document allows.
 func (c *call) send(ctx context.Context) (*attempt, error) {
@@ -104,8 +107,7 @@ func (c *call) begin(ctx context.Context) error {
 	if request.Body != http.NoBody {
 		c.body = request.Body
 	}
-	class := c.operation.class()
-	c.renewsToken = c.client.token != nil && class != login && class != refresh && c.header.Get(headerAuthorization) == ""
+	c.renewsToken = c.client.token != nil && !c.operation.public() && c.header.Get(headerAuthorization) == ""
 	if c.renewsToken {
 		if err := c.authorize(ctx, ""); err != nil {
 			if c.body != nil {
@@ -122,11 +124,13 @@ func (c *call) prepareRetry(ctx context.Context, a *attempt) error {
 	if errorResponse, ok := errors.AsType[*Error](a.err); ok {
 		errorResponse.Attempts = c.attempts
 	}
-	class, keyed := c.operation.class(), c.keyed()
+	keyed := c.keyed()
 	// If an earlier attempt may still be running, a conflict says only that the service is processing it.
 	running := c.inFlight && keyed && errors.Is(a.err, ErrConflict)
-	c.unknown = c.unknown || running || class.uncertain(a, keyed && !c.ownKey)
-	c.inFlight = c.inFlight || class.uncertain(a, false)
+	if c.operation.once() {
+		c.unknown = c.unknown || running || a.uncertain(keyed && !c.ownKey)
+		c.inFlight = c.inFlight || a.uncertain(false)
+	}
 	last := c.final || c.attempts >= c.retry.Attempts || c.body != nil && c.request.GetBody == nil
 
 	if c.renewsToken && errors.Is(a.err, ErrUnauthorized) {
@@ -144,7 +148,7 @@ func (c *call) prepareRetry(ctx context.Context, a *attempt) error {
 	} else {
 		delay := max(c.retry.delay(c.attempts, a.err), min(c.reconnect, c.retry.MaxDelay))
 		inTime := ctx.Err() == nil && c.retry.allows(ctx, delay, a.err)
-		if last || !inTime || !running && !class.retries(a, keyed) {
+		if last || !inTime || !running && !retryable(a.err, c.repeatable() || a.unsent) {
 			return a.err
 		}
 		c.client.config.Logger.WarnContext(ctx, "retrying", "method", c.request.Method, "path", c.request.URL.Path,

@@ -181,7 +181,7 @@ func (e *Error) setProblem(body []byte) {
 func notDocumented(a *attempt) error {
 	e := newError(a.response, noteNotPromised)
 	e.Attempts = a.call.attempts
-	return withOutcome(e, a.call.operation.class() == nonIdempotent)
+	return withOutcome(e, a.call.operation.once())
 }
 
 func withOutcome(err error, unknown bool) error {

@@ -37,18 +37,13 @@ const (
 // streams reports whether the caller reads a success while it arrives.
 func (o *operation) streams() bool { return o.body == bodyStream || o.body == bodyItems }
 
-// class returns the retry class of the operation.
-func (o *operation) class() class {
-	switch {
-	case o == &operations.Login:
-		return login
-	case o == &operations.RefreshTokens:
-		return refresh
-	case o.idempotent:
-		return idempotent
-	}
-	return nonIdempotent
+// public reports whether the operation is about tokens, and so needs none.
+func (o *operation) public() bool {
+	return o == &operations.Login || o == &operations.RefreshTokens
 }
+
+// once reports whether a retry could have a second effect. A refresh token works only once, but nothing is created.
+func (o *operation) once() bool { return !o.idempotent && !o.public() }
 
 // success reports whether a status is a success of the operation.
 func (o *operation) success(status int) bool {

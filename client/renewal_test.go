@@ -90,7 +90,7 @@ func TestTokens_areRenewedWithTheRefreshToken(t *testing.T) {
 		"401":                           {401, "", nil, 3, 2},
 		"404":                           {404, "", nil, 3, 2},
 		"501":                           {501, "", nil, 3, 2},
-		"429, then by login":            {429, "", client.ErrRateLimited, 2, 1},
+		"429, then by login":            {429, "", nil, 3, 2},
 		"503, then by login":            {503, "", nil, 3, 2},
 		"html, then by login":           {200, "", nil, 3, 2},
 		"503 with Retry-After and time": {503, "0", client.ErrServer, 1, 8},
@@ -157,7 +157,7 @@ func TestTokens_sendAWrongPasswordOnceAMinute(t *testing.T) {
 // A permanent failure of a login, other than a wrong password, is neither retried nor remembered.
 func TestTokens_forgetPermanentFailures(t *testing.T) {
 	t.Parallel()
-	for _, status := range []int{http.StatusTooManyRequests, http.StatusNotImplemented, http.StatusForbidden} {
+	for _, status := range []int{http.StatusNotImplemented, http.StatusForbidden} {
 		s := newService()
 		s.before = failing(login, status)
 		c := s.direct(t)

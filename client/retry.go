@@ -73,59 +73,41 @@ func retryAfterOf(err error) time.Duration {
 	return 0
 }
 
-// class is the condition for retries of a request.
-type class int
-
-const (
-	nonIdempotent class = iota // a retry could have a second effect
-	idempotent                 // a retry has no further effect
-	login                      // idempotent, but too many could lock the account
-	refresh                    // a refresh token works only once
-)
-
-// retries reports whether a request may be retried after attempt a failed. keyed reports whether the
-// request has an idempotency key.
-func (c class) retries(a *attempt, keyed bool) bool {
-	repeatable := c.repeatable(keyed)
-	errorResponse, responded := errors.AsType[*Error](a.err)
+// retryable reports whether a request that failed with err may be sent again. repeatable reports whether that has no
+// further effect if the service has processed the request.
+func retryable(err error, repeatable bool) bool {
+	errorResponse, responded := errors.AsType[*Error](err)
 	if !responded {
-		return repeatable || a.unsent
+		return repeatable
 	}
 	switch errorResponse.StatusCode {
-	case http.StatusTooManyRequests:
-		return errorResponse.hasRetryAfter || repeatable && c != login
-	case http.StatusServiceUnavailable:
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		return repeatable || errorResponse.hasRetryAfter
 	case http.StatusNotImplemented:
 		return false
-	case http.StatusRequestTimeout:
-		return repeatable
 	}
-	return repeatable && errors.Is(errorResponse, ErrServer)
+	return repeatable && (errorResponse.StatusCode == http.StatusRequestTimeout || errors.Is(err, ErrServer))
 }
 
-// repeatable reports whether a request may be retried even if the service has processed it.
-func (c class) repeatable(keyed bool) bool { return c == idempotent || c == login || keyed }
-
-// uncertain reports whether the service may have processed attempt a, which failed. named reports whether
+// uncertain reports whether the service may have processed the attempt, which failed. named reports whether
 // the caller chose the idempotency key and so can repeat the call after 408 and 5xx.
-func (c class) uncertain(a *attempt, named bool) bool {
+func (a *attempt) uncertain(named bool) bool {
 	errorResponse, responded := errors.AsType[*Error](a.err)
 	switch {
-	case c != nonIdempotent:
-		return false
 	case !responded:
 		return !a.unsent
+	case errors.Is(a.err, ErrDecode):
+		return true
+	case named:
+		return false
 	}
 	switch errorResponse.StatusCode {
 	case http.StatusNotImplemented:
 		return false
 	case http.StatusServiceUnavailable:
-		return !named && !errorResponse.hasRetryAfter
-	case http.StatusRequestTimeout:
-		return !named
+		return !errorResponse.hasRetryAfter
 	}
-	return errors.Is(errorResponse, ErrDecode) || !named && errors.Is(errorResponse, ErrServer)
+	return errorResponse.StatusCode == http.StatusRequestTimeout || errors.Is(a.err, ErrServer)
 }
 
 // pause waits for delay. If ctx ends first, it returns the error of ctx joined with cause.

@@ -43,7 +43,6 @@ func TestRetry_followsRetryRules(t *testing.T) {
 		// The number of requests that a service sees if every attempt fails in the same way and three are allowed.
 		always   = [6]int{3, 3, 3, 3, 3, 3}
 		harmless = [6]int{3, 3, 3, 1, 3, 1}
-		careful  = [6]int{3, 3, 3, 1, 1, 1}
 		never    = [6]int{1, 1, 1, 1, 1, 1}
 		// Whether the error is ErrOutcomeUnknown.
 		certain   = [6]bool{}
@@ -67,7 +66,7 @@ func TestRetry_followsRetryRules(t *testing.T) {
 		"401":                             {answering(401), never, certain},
 		"409":                             {answering(409, "Retry-After", "0"), never, certain},
 		"408":                             {answering(408), harmless, uncertain},
-		"429":                             {answering(429), careful, certain},
+		"429":                             {answering(429), harmless, certain},
 		"429 with Retry-After":            {answering(429, "Retry-After", "0"), always, certain},
 		"429 with too long a Retry-After": {answering(429, "Retry-After", "11"), never, certain},
 		"500":                             {answering(500), harmless, uncertain},

@@ -13,10 +13,10 @@ import (
 
 // request returns the request of the attempt. The transport records in a.sending how far it comes.
 func (a *attempt) request(ctx context.Context) *http.Request {
-	c, class := a.call, a.call.operation.class()
+	c := a.call
 	// If net/http knows the type of the body, it sends header and body in one write. It then has read the body when it
 	// finds that the connection is closed, so only a request that is retried in any case shows it the body.
-	known := c.client.standard && len(c.content) > 0 && c.progress == nil && class.repeatable(c.keyed())
+	known := c.client.standard && len(c.content) > 0 && c.progress == nil && c.repeatable()
 	if known {
 		a.trace = httptrace.ClientTrace{GetConn: a.sending.getConn, GotConn: a.sending.gotConn}
 		ctx = httptrace.WithClientTrace(ctx, &a.trace)
@@ -35,7 +35,7 @@ func (a *attempt) request(ctx context.Context) *http.Request {
 		}
 		a.sending.state.Store(unread)
 		request.Body = &trackedBody{request.Body, &a.sending}
-	case class == idempotent:
+	case c.operation.idempotent:
 		request.Body, request.TransferEncoding = emptyBody{}, identity
 	}
 	return request

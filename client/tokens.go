@@ -106,7 +106,7 @@ func (t *tokens) token(ctx context.Context, refused Credential, retry Retry) (Cr
 			last, failed = newest, failed+1
 		}
 		wait := time.Until(last.notBefore)
-		if failed >= retry.Attempts || !transient(last.err) || !retry.allows(ctx, wait, last.err) {
+		if failed >= retry.Attempts || !retryable(last.err, true) || !retry.allows(ctx, wait, last.err) {
 			return "", last.err
 		}
 		if err := pause(ctx, wait, last.err); err != nil {
@@ -180,26 +180,22 @@ func (r *renewal) pause(err error) time.Duration {
 	switch {
 	case errors.Is(err, ErrUnauthorized):
 		return rejectionMemory
-	case !transient(err):
+	case !retryable(err, true):
 		return 0
 	}
 	return min(r.retry.delay(r.attempts, err), rejectionMemory)
 }
-
-// transient reports whether a renewal that failed with err may be retried. Logins are idempotent, so they
-// are retried even if the service may have processed them.
-func transient(err error) bool { return login.retries(&attempt{err: err}, false) }
 
 // fetch gets new tokens with the refresh token or, if that fails, with the password.
 func (t *tokens) fetch(ctx context.Context) (*gen.TokenPair, error) {
 	if token := t.refresh; token != "" {
 		t.refresh = "" // it works once, and the response may get lost
 		a, err := t.send(ctx, &operations.RefreshTokens, gen.RefreshRequest{RefreshToken: string(token)})
-		if err != nil && refresh.retries(a, false) {
+		if err != nil && retryable(err, a.unsent) {
 			t.refresh = token
 		}
 		pair, err := tokenPair(a, err)
-		if err == nil || errors.Is(err, ErrRateLimited) || transient(err) {
+		if err == nil || retryable(err, true) {
 			return pair, err
 		}
 	}

@@ -91,7 +91,7 @@ func final(status string) bool {
 // net.Error.
 func temporary(err error) bool {
 	if _, responded := errors.AsType[*Error](err); responded {
-		return idempotent.retries(&attempt{err: err}, false)
+		return retryable(err, true)
 	}
 	_, ok := errors.AsType[net.Error](err)
 	return ok
