@@ -39,7 +39,7 @@ func (o *operation) streams() bool { return o.body == bodyStream || o.body == bo
 
 // public reports whether the operation is about tokens, and so needs none.
 func (o *operation) public() bool {
-	return o == &operations.Login || o == &operations.RefreshTokens
+	return o == &operations.Login || o == &operations.RefreshTokens || o == &operations.Logout
 }
 
 // once reports whether a retry could have a second effect. A refresh token works only once, but nothing is created.

@@ -194,6 +194,16 @@ func TestTokens_retryCountsAsAnAttempt(t *testing.T) {
 	wantCount(t, s, refresh, 1)
 }
 
+// The operations about other tokens need no login.
+func TestTokens_areNotSentToEndOthers(t *testing.T) {
+	t.Parallel()
+	s := newService()
+	check(t, s.direct(t).Logout(t.Context(), gen.LogoutRequest{RefreshToken: "another"}))
+	if len(s.seen) != 1 || s.seen[0].header.Get("Authorization") != "" {
+		t.Errorf("sent %+v", s.seen)
+	}
+}
+
 func TestTokens_emptyAccessTokenIsAnError(t *testing.T) {
 	t.Parallel()
 	s := newService()
