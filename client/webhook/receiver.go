@@ -81,8 +81,8 @@ func NewReceiver(handlers Handlers, verifier Verifier) (*Receiver, error) {
 // ServeHTTP responds with 204 if the notification was handled or dropped, with 405 if the method is not
 // POST, and with 408 if the body did not arrive within the ReadTimeout of the server. The comments on the
 // errors of [Receiver.Handle] list the other statuses. All responses are empty. ServeHTTP sets no deadline
-// for reading the body; the server must. If a callback panics, ServeHTTP responds with 500 and panics
-// again, so that the server can report the panic. The context of the request is that of the callbacks, so a
+// for reading the body; the server must. If a callback panics, ServeHTTP does too, and the service retries the
+// delivery because the server ends the connection. The context of the request is that of the callbacks, so a
 // handler around the Receiver can continue the trace of a traceparent header, which is not signed.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if request.Method != http.MethodPost {
@@ -90,17 +90,6 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
 	}
-	defer func() {
-		if reason := recover(); reason != nil {
-			if reason != http.ErrAbortHandler { //nolint:errorlint // a panic value is compared as it is, not as an error chain
-				if request.ProtoMajor == 1 {
-					w.Header().Set("Connection", "close") // net/http closes the connection, so the sender must not reuse it
-				}
-				respondAndFlush(w, http.StatusInternalServerError)
-			}
-			panic(reason)
-		}
-	}()
 	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, maxBody))
 	if err == nil {
 		err = r.Handle(request.Context(), request.Header, body)
@@ -200,11 +189,4 @@ func status(err error) int {
 		return http.StatusRequestTimeout
 	}
 	return http.StatusBadRequest
-}
-
-// respondAndFlush sends the response at once, because net/http sends nothing after a panic.
-func respondAndFlush(w http.ResponseWriter, status int) {
-	w.Header().Set("Content-Length", "0")
-	w.WriteHeader(status)
-	_ = http.NewResponseController(w).Flush()
 }
