@@ -7,7 +7,6 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
 	"github.com/avatarstudio/avatarstudio/client"
-	"github.com/avatarstudio/avatarstudio/gen"
 )
 
 func (p *program) rootCommand() *cli.Command {
@@ -69,11 +68,3 @@ func (p *program) table(command *cli.Command, columns ...string) *commandline.Ta
 
 // serviceAction is the action of a command with a client for the service.
 type serviceAction func(ctx context.Context, command *cli.Command, c *client.Client) error
-
-// optionalFlag returns the value of a flag, if the flag was set.
-func optionalFlag(command *cli.Command, name string) gen.Nullable[string] {
-	if !command.IsSet(name) {
-		return gen.Nullable[string]{}
-	}
-	return gen.Value(command.String(name))
-}

@@ -3,8 +3,11 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/urfave/cli/v3"
@@ -19,9 +22,9 @@ type kind struct {
 	usage, examples string
 
 	// Of the creation.
-	flags  []cli.Flag
+	flags  []cli.Flag // for members of the request: --sync-mode sets sync_mode
 	files  []fileFlag
-	create func(*cli.Command) request
+	create func(members []byte) (request, error)
 
 	get func(id string) request
 
@@ -80,8 +83,12 @@ func (p *program) create(ctx context.Context, command *cli.Command, c *client.Cl
 			return err
 		}
 	}
+	call, err := k.creation(command)
+	if err != nil {
+		return err
+	}
 	key := cmp.Or(command.String("idempotency-key"), uuid.NewString())
-	s, err := send(ctx, c, k.create(command), client.WithIdempotencyKey(key))
+	s, err := send(ctx, c, call, client.WithIdempotencyKey(key))
 	switch {
 	case err != nil:
 		return withKey(err, key)
@@ -92,6 +99,37 @@ func (p *program) create(ctx context.Context, command *cli.Command, c *client.Cl
 	}
 	_, err = fmt.Fprintln(p.Stdout, commandline.Printable(s.id()))
 	return err
+}
+
+// creation returns the request with the members in the flags.
+func (k kind) creation(command *cli.Command) (request, error) {
+	members := map[string]any{}
+	for _, flag := range append(slices.Clip(k.flags), &cli.StringFlag{Name: "title"}) {
+		switch name := flag.Names()[0]; {
+		case !command.IsSet(name):
+		case name == "avatar":
+			members["avatar_id"] = command.Value(name)
+		case name == "webhook-url":
+			members["webhook_data"] = map[string]any{"webhook_url": command.Value(name)}
+			members["webhook"] = map[string]any{"enabled": true}
+		default:
+			members[strings.ReplaceAll(name, "-", "_")] = command.Value(name)
+		}
+	}
+	document, err := json.Marshal(members)
+	if err != nil {
+		return nil, err
+	}
+	return k.create(document)
+}
+
+// creationOf returns the create function of a kind for a method of the client.
+func creationOf[B, T any](method func(*client.Client, context.Context, B, ...client.CallOption) (T, error)) func([]byte) (request, error) {
+	return func(members []byte) (request, error) {
+		var body B
+		err := json.Unmarshal(members, &body)
+		return requestOf(method, body), err
+	}
 }
 
 func idempotencyKeyFlag(verb string) cli.Flag {

@@ -15,7 +15,7 @@ func (p *program) avatarCommand() *cli.Command {
 		examples: `  studio avatar create --title Ada --base-video-url https://media.example.com/ada.mp4
   studio avatar create --title Ada --webhook-url https://hooks.example.com/ --watch`,
 		flags: []cli.Flag{&cli.StringFlag{Name: "base-video-url", Usage: "URL of the video or photo from which the avatar is made"}, webhookFlag()},
-		files: []fileFlag{{"video", "base-video-url"}}, create: createAvatar,
+		files: []fileFlag{{"video", "base-video-url"}}, create: creationOf((*client.Client).CreateAvatar),
 		get:  func(id string) request { return requestOf((*client.Client).GetAvatar, id) },
 		file: "still image of the avatar", main: client.AvatarThumbnail,
 		statuses: "processing, consent_pending, published, failed or consent_failed", list: listAvatars,
@@ -30,12 +30,6 @@ func (p *program) avatarCommand() *cli.Command {
 			&cli.BoolFlag{Name: "granted", Usage: "give consent"},
 			&cli.BoolFlag{Name: "refused", Usage: "refuse consent"},
 		}, p.consent))
-}
-
-func createAvatar(command *cli.Command) request {
-	body := gen.CreateAvatarRequest{Title: optionalFlag(command, "title"), BaseVideoURL: optionalFlag(command, "base-video-url")}
-	body.WebhookData, body.Webhook = webhookOf(command)
-	return requestOf((*client.Client).CreateAvatar, body)
 }
 
 func (p *program) consent(ctx context.Context, command *cli.Command, c *client.Client) error {
@@ -60,7 +54,7 @@ func (p *program) videoCommand() *cli.Command {
 			&cli.StringFlag{Name: "language", Usage: "language of the text, such as pt-BR; its first voice speaks unless --voice names another"},
 			&cli.FloatFlag{Name: "speed", Usage: "speed of the speech, from 0.5 to 2", DefaultText: "1"},
 		},
-		files: []fileFlag{{"audio", "audio-url"}}, create: createVideo,
+		files: []fileFlag{{"audio", "audio-url"}}, create: creationOf((*client.Client).CreateVideo),
 		get:  func(id string) request { return requestOf((*client.Client).GetVideo, id) },
 		file: "video", main: client.VideoFile, thumbnail: client.VideoThumbnail,
 		statuses: "processing, succeeded or failed", list: listVideos,
@@ -70,18 +64,6 @@ func (p *program) videoCommand() *cli.Command {
 			return c.DeleteVideo(ctx, gen.DeleteInferenceRequest{InferenceID: id})
 		},
 	})
-}
-
-func createVideo(command *cli.Command) request {
-	body := gen.CreateVideoRequest{
-		AvatarID: command.String("avatar"), Title: optionalFlag(command, "title"),
-		Text: optionalFlag(command, "text"), AudioURL: optionalFlag(command, "audio-url"),
-	}
-	body.Voice, body.Language = optionalFlag(command, "voice"), optionalFlag(command, "language")
-	if command.IsSet("speed") {
-		body.Speed = gen.Value(command.Float("speed"))
-	}
-	return requestOf((*client.Client).CreateVideo, body)
 }
 
 func (p *program) lipsyncCommand() *cli.Command {
@@ -97,7 +79,7 @@ func (p *program) lipsyncCommand() *cli.Command {
 			&cli.StringFlag{Name: "description", Usage: "description of the lip-sync"},
 			webhookFlag(),
 		},
-		files: []fileFlag{{"video", "video-url"}, {"audio", "audio-url"}}, create: createLipsync,
+		files: []fileFlag{{"video", "video-url"}, {"audio", "audio-url"}}, create: creationOf((*client.Client).CreateLipsync),
 		get:  func(id string) request { return requestOf((*client.Client).GetLipsync, id) },
 		file: "video of the lip-sync", main: client.LipsyncFile, thumbnail: client.LipsyncThumbnail,
 		statuses: "processing, succeeded or failed", list: listLipsyncs,
@@ -108,30 +90,6 @@ func (p *program) lipsyncCommand() *cli.Command {
 	})
 }
 
-func createLipsync(command *cli.Command) request {
-	body := gen.CreateLipsyncRequest{
-		Title: optionalFlag(command, "title"), VideoURL: optionalFlag(command, "video-url"), AudioURL: optionalFlag(command, "audio-url"),
-		Description: optionalFlag(command, "description"),
-	}
-	if command.IsSet("use-audio-from-video") {
-		body.UseAudioFromVideo = gen.Value(command.Bool("use-audio-from-video"))
-	}
-	if command.IsSet("sync-mode") {
-		body.SyncMode = gen.Value(gen.SyncMode(command.String("sync-mode")))
-	}
-	body.WebhookData, body.Webhook = webhookOf(command)
-	return requestOf((*client.Client).CreateLipsync, body)
-}
-
 func webhookFlag() cli.Flag {
 	return &cli.StringFlag{Name: "webhook-url", Usage: "URL that receives notifications"}
-}
-
-// webhookOf returns the members of a request that register the webhook URL in the flags, if any.
-func webhookOf(command *cli.Command) (data gen.Nullable[gen.WebhookData], toggle gen.Nullable[gen.WebhookSwitch]) {
-	url := optionalFlag(command, "webhook-url")
-	if url.IsZero() {
-		return data, toggle
-	}
-	return gen.Value(gen.WebhookData{WebhookURL: url}), gen.Value(gen.WebhookSwitch{Enabled: gen.Value(true)})
 }
