@@ -27,6 +27,3 @@ func (Credential) LogValue() slog.Value { return slog.StringValue(hidden) }
 
 // MarshalText returns a placeholder.
 func (Credential) MarshalText() ([]byte, error) { return []byte(hidden), nil }
-
-// MarshalJSON returns a placeholder.
-func (Credential) MarshalJSON() ([]byte, error) { return []byte(`"` + hidden + `"`), nil }

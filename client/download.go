@@ -222,12 +222,6 @@ func (d *download) accept(response *http.Response, body io.Reader) error {
 	switch status := response.StatusCode; {
 	case status == http.StatusPartialContent && same && d.continues(response.Header.Get("Content-Range")):
 		return nil
-	case status == http.StatusOK && same && (d.total < 0 || response.ContentLength == d.total): // the server does not support ranges
-		d.total = response.ContentLength
-		if _, err := io.CopyN(io.Discard, body, d.done); err != nil {
-			return transportError(response.Request, err)
-		}
-		return nil
 	case status == http.StatusOK:
 		d.total, d.etag = response.ContentLength, etag
 		if d.wrote = d.begin(); d.wrote != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/avatarstudio/avatarstudio/api/runtime/standardwebhooks"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/gen"
 )
@@ -212,8 +213,8 @@ func TestReceiver_Handle(t *testing.T) {
 		want []error
 	}{
 		"too large":     {open.Handle(t.Context(), nil, make([]byte, 1<<20+1)), []error{webhook.ErrTooLarge}},
-		"unsigned":      {verified.Handle(t.Context(), nil, body), []error{webhook.ErrRefused, webhook.ErrUnsigned}},
-		"zero secrets":  {verified.Handle(t.Context(), header, body), []error{webhook.ErrRefused, webhook.ErrSignature}},
+		"unsigned":      {verified.Handle(t.Context(), nil, body), []error{webhook.ErrRefused, standardwebhooks.ErrUnsigned}},
+		"zero secrets":  {verified.Handle(t.Context(), header, body), []error{webhook.ErrRefused, standardwebhooks.ErrSignature}},
 		"malformed":     {open.Handle(t.Context(), nil, []byte("{")), []error{webhook.ErrMalformed}},
 		"callback":      {open.Handle(t.Context(), nil, body), []error{webhook.ErrCallback, boom}},
 		"typed but bad": {open.Handle(t.Context(), nil, []byte(`{"event_type":"avatar_event","data":7}`)), []error{webhook.ErrMalformed}},

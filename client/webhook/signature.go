@@ -15,19 +15,6 @@ const (
 	HeaderSequence  = standardwebhooks.HeaderSequence
 )
 
-// Tolerance is the largest accepted difference between the timestamp of a notification and the clock of
-// the receiver.
-const Tolerance = standardwebhooks.Tolerance
-
-// Errors of [Sign], [Verify] and [ParseSecret].
-var (
-	ErrUnsignable = standardwebhooks.ErrUnsignable
-	ErrUnsigned   = standardwebhooks.ErrUnsigned
-	ErrTimestamp  = standardwebhooks.ErrTimestamp
-	ErrSignature  = standardwebhooks.ErrSignature
-	ErrSecret     = standardwebhooks.ErrSecret
-)
-
 // Secret is a signing key: 24 to 64 random bytes, written as "whsec_" and the base64 of the bytes. A
 // Secret that is printed, logged or marshalled shows a placeholder. Only the method Reveal returns the
 // key.
@@ -36,7 +23,7 @@ type Secret = standardwebhooks.Secret
 // NewSecret returns a Secret of 32 random bytes.
 func NewSecret() Secret { return standardwebhooks.NewSecret() }
 
-// ParseSecret parses a Secret. The prefix "whsec_" is optional. The error is [ErrSecret].
+// ParseSecret parses a Secret. See [standardwebhooks.ParseSecret].
 func ParseSecret(text string) (Secret, error) { return standardwebhooks.ParseSecret(text) }
 
 // Sign signs body as the service does. See [standardwebhooks.Sign].
