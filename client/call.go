@@ -167,7 +167,7 @@ func (c *call) prepareRetry(ctx context.Context, a *attempt) error {
 
 // authorize sets an access token other than refused.
 func (c *call) authorize(ctx context.Context, refused Credential) error {
-	access, err := c.client.token(ctx, refused, c.retry)
+	access, err := c.client.token(ctx, refused)
 	if err != nil {
 		return err
 	}

@@ -2,8 +2,7 @@
 //
 // A [Client] logs in when a call first needs an access token. It renews the token before it expires, or
 // when the service rejects it, with the refresh token, or otherwise with another login. Concurrent calls
-// share one login. If the login fails with a transient error, each call waits for the next login if its own [Retry] and
-// context allow that, and otherwise returns the error. The methods [Client.Login],
+// share one login, which is retried as [Config].Retry says, and its error. The methods [Client.Login],
 // [Client.RefreshTokens] and [Client.Logout] are about other tokens than those that the client uses. The client does
 // not follow redirects, and it logs nothing unless [Config].Logger is set.
 //
@@ -99,11 +98,9 @@ func New(config Config) (*Client, error) {
 	case config.Email != "":
 		c.token = (&tokens{client: c, email: config.Email, password: config.Password}).token
 	case config.Token != "":
-		c.token = func(context.Context, Credential, Retry) (Credential, error) { return config.Token, nil }
+		c.token = func(context.Context, Credential) (Credential, error) { return config.Token, nil }
 	case config.TokenSource != nil:
-		c.token = func(ctx context.Context, refused Credential, _ Retry) (Credential, error) {
-			return config.TokenSource.Token(ctx, refused)
-		}
+		c.token = config.TokenSource.Token
 	}
 	return c, nil
 }

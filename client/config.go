@@ -31,8 +31,7 @@ type Config struct {
 	// service rejects it with 401.
 	//
 	// After a login is rejected with 401, the client does not log in again for a minute, and calls in that
-	// time fail with the same error. After 429 or 503, the client waits for Retry-After, but at most a
-	// minute. Calls in that time wait if their [Retry] allows it and fail otherwise.
+	// time fail with the same error. So do calls before the time of a Retry-After, which counts up to a minute.
 	//
 	// Set both or none. Email and Password, Token, and TokenSource exclude each other: New returns an error
 	// for more than one. If none is set, the client sends no token.

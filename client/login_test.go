@@ -1,15 +1,9 @@
 package client_test
 
 import (
-	"context"
-	"errors"
 	"net/http"
-	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
-	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
@@ -52,44 +46,4 @@ func TestLogin_isRetriedOnceForAllCallers(t *testing.T) {
 			wantCount(t, s, login, 4)
 		})
 	}
-}
-
-// WithRetry limits the logins that a call waits for, whoever else waits for them.
-func TestLogin_retriesWithinTheLimitsOfEachCall(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newService()
-		unavailable := answerStatus(http.StatusServiceUnavailable, "Retry-After", "5")
-		s.before = failingFirst(login, unavailable, unavailable, unavailable)
-		c := s.direct(t)
-		start := time.Now()
-		call := func(ctx context.Context, retry client.Retry, want error, after time.Duration, attempts int) func() {
-			return func() {
-				_, err := c.GetAvatar(ctx, avatarID, client.WithRetry(retry))
-				took := time.Since(start).Truncate(time.Second)
-				answer, answered := errors.AsType[*client.Error](err)
-				if !errors.Is(err, want) || took != after || answered && attempts > 0 && answer.Attempts != attempts {
-					t.Errorf("%+v: error %v after %v", retry, err, took)
-				}
-			}
-		}
-		bounded, cancel := context.WithTimeout(t.Context(), 7*time.Second)
-		defer cancel()
-		canceled, abort := context.WithCancel(t.Context())
-		time.AfterFunc(6*time.Second, abort)
-		calls := []func(){
-			call(t.Context(), client.Retry{Attempts: 1}, client.ErrServer, 0, 1),
-			call(t.Context(), client.Retry{Attempts: 3}, client.ErrServer, 10*time.Second, 3),
-			call(t.Context(), client.Retry{Attempts: 4}, nil, 15*time.Second, 0),
-			call(t.Context(), client.Retry{MaxDelay: 4 * time.Second}, client.ErrServer, 0, 1),
-			call(bounded, client.Retry{}, client.ErrServer, 5*time.Second, 2), // the next delay is longer than allowed
-			call(canceled, client.Retry{}, context.Canceled, 6*time.Second, 0),
-		}
-		var group sync.WaitGroup
-		for _, call := range calls {
-			group.Go(call)
-		}
-		group.Wait()
-		wantCount(t, s, login, 4)
-	})
 }

@@ -72,7 +72,7 @@ func WithWorkspace(id string) CallOption {
 	return optionFunc(func(c *call) { c.set(headerWorkspace, id, "WithWorkspace") })
 }
 
-// WithRetry overrides [Config].Retry, also for a login that the call needs.
+// WithRetry overrides [Config].Retry, but not for a login that the call needs.
 func WithRetry(retry Retry) CallOption {
 	return optionFunc(func(c *call) {
 		if err := retry.validate(); err != nil {
