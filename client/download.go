@@ -190,9 +190,9 @@ func (d *download) attempt(ctx context.Context) error {
 	if err != nil {
 		return transportError(request, timeoutError(ctx, err))
 	}
+	defer response.Body.Close()
 	response.Request = request
 	body := &timedBody{response.Body, limit}
-	defer body.Close()
 	if !limit.timer.Stop() {
 		return transportError(request, context.DeadlineExceeded)
 	}

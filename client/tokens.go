@@ -74,7 +74,7 @@ func (t *tokens) token(ctx context.Context, refused Credential) (Credential, err
 	}
 }
 
-// current returns the token if it is valid, or the renewal to wait for: a new one unless one is in flight, or has failed
+// current returns the token if it is valid, or the renewal to wait for: a new one unless one is in flight or has failed
 // a short time ago.
 func (t *tokens) current(ctx context.Context, refused Credential) (Credential, *renewal) {
 	t.mu.Lock()
