@@ -18,7 +18,6 @@ type call struct {
 	retry     Retry
 	timeout   time.Duration // of each attempt
 	into      *Response
-	ownKey    bool // the client made the idempotency key
 	err       error
 
 	untilConsent bool
@@ -36,8 +35,7 @@ type call struct {
 	attempts    int
 	renewsToken bool          // the token comes from client.token and may be renewed
 	access      Credential    // token of the request
-	unknown     bool          // the service may have processed an attempt
-	inFlight    bool          // the service may still be processing an attempt
+	unknown     bool          // the service may have processed an attempt, or may still be processing it
 	final       bool          // the request must not be sent again
 	reconnect   time.Duration // the least time before the next attempt of a stream
 }
@@ -55,7 +53,6 @@ func (c *Client) call(o *operation, options []CallOption) *call {
 	call := newCall(c, options)
 	call.operation, call.target = o, o.path
 	if o.keyed && !c.config.NoAutoKey && !call.keyed() {
-		call.ownKey = true
 		call.header.Set(headerIdempotencyKey, rand.Text())
 	}
 	return call
@@ -107,7 +104,7 @@ func (c *call) begin(ctx context.Context) error {
 	if request.Body != http.NoBody {
 		c.body = request.Body
 	}
-	c.renewsToken = c.client.token != nil && !c.operation.public() && c.header.Get(headerAuthorization) == ""
+	c.renewsToken = c.client.token != nil && !c.operation.public()
 	if c.renewsToken {
 		if err := c.authorize(ctx, ""); err != nil {
 			if c.body != nil {
@@ -124,13 +121,9 @@ func (c *call) prepareRetry(ctx context.Context, a *attempt) error {
 	if errorResponse, ok := errors.AsType[*Error](a.err); ok {
 		errorResponse.Attempts = c.attempts
 	}
-	keyed := c.keyed()
 	// If an earlier attempt may still be running, a conflict says only that the service is processing it.
-	running := c.inFlight && keyed && errors.Is(a.err, ErrConflict)
-	if c.operation.once() {
-		c.unknown = c.unknown || running || a.uncertain(keyed && !c.ownKey)
-		c.inFlight = c.inFlight || a.uncertain(false)
-	}
+	running := c.unknown && c.keyed() && errors.Is(a.err, ErrConflict)
+	c.unknown = c.unknown || c.operation.once() && a.uncertain()
 	last := c.final || c.attempts >= c.retry.Attempts || c.body != nil && c.request.GetBody == nil
 
 	if c.renewsToken && errors.Is(a.err, ErrUnauthorized) {

@@ -34,10 +34,8 @@ var (
 //   - the response is a success that cannot be decoded ([ErrDecode]).
 //
 // A creation rarely fails this way, because it is retried with its idempotency key until an attempt succeeds.
-// If the caller chose the key with [WithIdempotencyKey], 408 and 5xx count only if a later attempt got a 409,
-// which means that the earlier attempt is still running. In all other cases the caller can repeat the call
-// with that key. Other writes, such as [Client.SubmitConsent], have no key and are not retried after these
-// failures.
+// If the caller chose the key with [WithIdempotencyKey], he can repeat the call with that key. Other writes, such as
+// [Client.SubmitConsent], have no key and are not retried after these failures.
 var ErrOutcomeUnknown = errors.New("client: the outcome is unknown")
 
 const (

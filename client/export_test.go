@@ -24,7 +24,7 @@ func StreamItems[T any](ctx context.Context, c *Client, contentType string, opti
 func streamOperation(contentType string, withIDs bool) *operation {
 	format, _ := stream.FormatOf(contentType)
 	return &operation{
-		id: "Stream", method: http.MethodGet, path: "/stream", idempotent: true, body: bodyItems,
+		method: http.MethodGet, path: "/stream", idempotent: true, body: bodyItems,
 		accept: []string{contentType}, format: format, resumable: withIDs,
 	}
 }

@@ -9,14 +9,14 @@ import (
 
 // operation describes an operation of the document.
 type operation struct {
-	id, method, path string
-	idempotent       bool // as RFC 9110 defines it, or x-idempotent in the document
-	keyed            bool // accepts an Idempotency-Key
-	body             bodyKind
-	empty            bool // a success may have no body, or null
-	notModified      bool // 304 is a success
-	redirect         bool // redirects are successes
-	accept           []string
+	method, path string
+	idempotent   bool // as RFC 9110 defines it, or x-idempotent in the document
+	keyed        bool // accepts an Idempotency-Key
+	body         bodyKind
+	empty        bool // a success may have no body, or null
+	notModified  bool // 304 is a success
+	redirect     bool // redirects are successes
+	accept       []string
 
 	// Of bodyItems.
 	format    stream.Format

@@ -89,25 +89,21 @@ func retryable(err error, repeatable bool) bool {
 	return repeatable && (errorResponse.StatusCode == http.StatusRequestTimeout || errors.Is(err, ErrServer))
 }
 
-// uncertain reports whether the service may have processed the attempt, which failed. named reports whether
-// the caller chose the idempotency key and so can repeat the call after 408 and 5xx.
-func (a *attempt) uncertain(named bool) bool {
+// uncertain reports whether the service may have processed the attempt, which failed.
+func (a *attempt) uncertain() bool {
 	errorResponse, responded := errors.AsType[*Error](a.err)
-	switch {
-	case !responded:
+	if !responded {
 		return !a.unsent
-	case errors.Is(a.err, ErrDecode):
-		return true
-	case named:
-		return false
 	}
 	switch errorResponse.StatusCode {
+	case http.StatusRequestTimeout:
+		return true
 	case http.StatusNotImplemented:
 		return false
 	case http.StatusServiceUnavailable:
 		return !errorResponse.hasRetryAfter
 	}
-	return errorResponse.StatusCode == http.StatusRequestTimeout || errors.Is(a.err, ErrServer)
+	return errors.Is(a.err, ErrDecode) || errors.Is(a.err, ErrServer)
 }
 
 // pause waits for delay. If ctx ends first, it returns the error of ctx joined with cause.

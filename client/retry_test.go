@@ -46,8 +46,7 @@ func TestRetry_followsRetryRules(t *testing.T) {
 		never    = [6]int{1, 1, 1, 1, 1, 1}
 		// Whether the error is ErrOutcomeUnknown.
 		certain   = [6]bool{}
-		uncertain = [6]bool{2: true, 3: true}
-		lost      = [6]bool{1: true, 2: true, 3: true}
+		uncertain = [6]bool{1: true, 2: true, 3: true}
 	)
 	for name, test := range map[string]struct {
 		start   func(*testing.T) faulty
@@ -56,11 +55,11 @@ func TestRetry_followsRetryRules(t *testing.T) {
 	}{
 		"refused":                         {dialled("http", true), always, certain},
 		"dropped in the TLS handshake":    {dialled("https", false), always, certain},
-		"dropped after reading":           {dropping((*httptest.Server).Start), harmless, lost},
-		"dropped over HTTP/2":             {dropping(startHTTP2), harmless, lost},
-		"dropped in the body":             {answering(200, "Content-Length", "100"), harmless, lost},
-		"200 in HTML":                     {answering(200, "Content-Type", "text/html"), never, lost},
-		"200 of another type":             {answering(200), never, lost},
+		"dropped after reading":           {dropping((*httptest.Server).Start), harmless, uncertain},
+		"dropped over HTTP/2":             {dropping(startHTTP2), harmless, uncertain},
+		"dropped in the body":             {answering(200, "Content-Length", "100"), harmless, uncertain},
+		"200 in HTML":                     {answering(200, "Content-Type", "text/html"), never, uncertain},
+		"200 of another type":             {answering(200), never, uncertain},
 		"307":                             {answering(307, "Location", "/"), never, certain},
 		"400":                             {answering(400), never, certain},
 		"401":                             {answering(401), never, certain},
