@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"sync"
-	"time"
 )
 
 // Claims records which notifications were handled, by their webhook-id. Receivers that share Claims handle
@@ -33,59 +32,44 @@ const (
 	Done                              // the notification was handled
 )
 
-const (
-	remembered = 10_000
-	lease      = 5 * time.Minute
-)
+const remembered = 10_000
 
 // NewMemoryClaims returns Claims that keep at least the latest size ids in memory, and at most twice as many, at about
-// 100 bytes each. If size is zero or less, it is 10,000. A claim expires after 5 minutes. If a callback takes longer,
-// the notification may be handled twice.
+// 100 bytes each. If size is zero or less, it is 10,000. A claim does not expire, because it ends with its process.
 func NewMemoryClaims(size int) Claims {
 	if size <= 0 {
 		size = remembered
 	}
-	return &memoryClaims{ids: newRecent[claim](size)}
+	return &memoryClaims{ids: newRecent[ClaimResult](size)}
 }
 
+// memoryClaims keeps what a claim of each id results in.
 type memoryClaims struct {
 	mu  sync.Mutex
-	ids *recent[claim]
-}
-
-type claim struct {
-	done  bool
-	until time.Time
+	ids *recent[ClaimResult]
 }
 
 func (m *memoryClaims) Claim(_ context.Context, id string) (ClaimResult, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	key, now := sha256.Sum256([]byte(id)), time.Now()
-	taken, ok := m.ids.get(key)
-	switch {
-	case taken.done:
-		return Done, nil
-	case ok && now.Before(taken.until):
-		return InProgress, nil
+	key := sha256.Sum256([]byte(id))
+	if result, ok := m.ids.get(key); ok {
+		return result, nil
 	}
-	m.ids.put(key, claim{until: now.Add(lease)})
+	m.ids.put(key, InProgress)
 	return Claimed, nil
 }
 
 func (m *memoryClaims) Commit(_ context.Context, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.ids.put(sha256.Sum256([]byte(id)), claim{done: true})
+	m.ids.put(sha256.Sum256([]byte(id)), Done)
 	return nil
 }
 
 func (m *memoryClaims) Release(_ context.Context, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	key := sha256.Sum256([]byte(id))
-	if taken, _ := m.ids.get(key); !taken.done { // the claim expired, and another caller committed the id
-		m.ids.remove(key)
-	}
+	m.ids.remove(sha256.Sum256([]byte(id)))
 	return nil
 }
