@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
