@@ -34,24 +34,21 @@ func (p *program) projectCommand() *cli.Command {
 }
 
 func (p *program) listProjects(ctx context.Context, command *cli.Command, c *client.Client) error {
-	var response client.Response
-	params := client.ListProjectsParams{Title: flagValue[gen.TitleFilter](command, "title")}
-	list, err := c.ListProjects(ctx, params, client.WithResponse(&response))
-	if err != nil {
-		return err
-	}
-	var documents struct {
+	var list struct {
 		Data []json.RawMessage `json:"data"`
 	}
-	if err := json.Unmarshal(response.Body, &documents); err != nil {
+	params := client.ListProjectsParams{Title: flagValue[gen.TitleFilter](command, "title")}
+	if err := sendInto(ctx, c, listOf((*client.Client).ListProjects, params), &list); err != nil {
 		return err
 	}
 	table := p.table(command, "ID", "STATUS", "LANGUAGE", "CREATED", "TITLE")
-	for i, project := range list.Data {
+	for _, document := range list.Data {
+		var project gen.Project
+		_ = json.Unmarshal(document, &project) // what cannot be read is left out, as the client does
 		if !isListed(&project, command.String("status"), command.String("tag")) {
 			continue
 		}
-		err := table.Add(documents.Data[i],
+		err := table.Add(document,
 			gen.Or(project.ProjectID, ""), gen.Or(project.Status, ""), gen.Or(project.Language, ""), stamp(project.CreatedAt), title(project.Title))
 		if err != nil {
 			return err

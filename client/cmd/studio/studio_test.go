@@ -133,6 +133,17 @@ func TestJSON_printsAllMembers(t *testing.T) {
 	}
 }
 
+// A project that cannot be read is printed as it is, and the others are not taken for it.
+func TestProject_listsWhatItCannotRead(t *testing.T) {
+	t.Parallel()
+	p := answering(t, func(*http.Request) string {
+		return `{"data":[7,{"project_id":"one","title":"One"}],"size":2,"unpublished_projects":0}`
+	})
+	if got := p.must(t, "", "project", "list", "--json"); got != "7\n"+`{"project_id":"one","title":"One"}` {
+		t.Errorf("%s is printed", got)
+	}
+}
+
 func TestCommands_returnDocumentedExitCodes(t *testing.T) {
 	t.Parallel()
 	s, p := startService(t)
