@@ -23,8 +23,6 @@ import (
 )
 
 const (
-	userAgent = "Avatar-Studio-Webhooks/1"
-
 	headerLimit  = 64 << 10
 	excerptLimit = 4 << 10
 	// readBuffer bounds the bytes that the kernel accepts from a receiver before an attempt reads them. With
@@ -50,7 +48,7 @@ type Sender struct {
 }
 
 // New returns a Sender. It returns an error if cfg has a negative value, an invalid network or one of IPv4
-// addresses mapped into IPv6.
+// addresses mapped into IPv6, or a user agent that is no header value.
 func New(cfg Config) (*Sender, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -123,7 +121,8 @@ type Message struct {
 // it has read the response body, up to 4 KiB, and no later than the deadline. The connection is reused only
 // if the body has ended by then.
 func (s *Sender) Send(ctx context.Context, m Message) Attempt {
-	attempt := Attempt{At: time.Now()}
+	start := time.Now()
+	attempt := Attempt{At: s.config.Now()}
 	limited, cancel := context.WithTimeout(ctx, s.config.Timeout)
 	defer cancel()
 	trace := &trace{guard: s.guard}
@@ -136,13 +135,13 @@ func (s *Sender) Send(ctx context.Context, m Message) Attempt {
 	attempt.Address = trace.dialed()
 	switch {
 	case err == nil:
-		attempt = attempt.withResponse(response)
+		attempt = attempt.withResponse(response, s.config.Now())
 	case ctx.Err() != nil:
 		attempt.Failure = FailureCanceled
 	default:
 		attempt.Failure, attempt.NotPublic = trace.failure(err), errors.Is(err, errNotPublic)
 	}
-	attempt.Duration = time.Since(attempt.At)
+	attempt.Duration = time.Since(start)
 	return attempt
 }
 
@@ -173,17 +172,17 @@ func (s *Sender) newRequest(ctx context.Context, method, rawURL string, body io.
 		return nil, err
 	}
 	request.URL, request.Host = target, target.Host
-	request.Header.Set("User-Agent", userAgent)
+	request.Header.Set("User-Agent", s.config.UserAgent)
 	request.Header.Set("Accept-Encoding", "identity") // a compressed excerpt would not be readable
 	return request, nil
 }
 
 // withResponse returns a with the results of the response. Errors while reading the body are ignored, because
 // the status was received in time and is decisive.
-func (a Attempt) withResponse(response *http.Response) Attempt {
+func (a Attempt) withResponse(response *http.Response, now time.Time) Attempt {
 	defer func() { _ = response.Body.Close() }()
 	a.Status = response.StatusCode
-	a.RetryAfter = retryAfter(response.Header.Get("Retry-After"), time.Now())
+	a.RetryAfter = retryAfter(response.Header.Get("Retry-After"), now)
 	if !a.Delivered() {
 		a.Failure = FailureStatus
 	}
