@@ -40,7 +40,7 @@ func TestDocument_examplesMatchTheirSchemas(t *testing.T) {
 			harness.Check(t, err)
 			frame, err := reader.Next()
 			for ; err == nil; frame, err = reader.Next() {
-				if err := items.CheckEvent(frame); err != nil {
+				if err := items.Check(frame); err != nil {
 					t.Errorf("%s example %s: %v", where, name, err)
 				}
 			}
