@@ -85,10 +85,7 @@ func (s *Store) SetDisabled(ctx context.Context, userID string, at, now time.Tim
 		if err != nil || at.IsZero() {
 			return err
 		}
-		if err := deleteLinksOf(ctx, tx, userID); err != nil {
-			return err
-		}
-		return revokeTokens(ctx, tx, userID, now)
+		return revokeTokens(ctx, tx, userID, now, deleteLinksOf(userID))
 	})
 }
 
@@ -105,14 +102,12 @@ func (s *Store) Demote(ctx context.Context, userID string) error {
 const operatorsQuery = `SELECT id FROM users WHERE role = 'operator' AND deleted_at IS NULL AND disabled_at IS NULL`
 
 func (s *Store) HasOperator(ctx context.Context) (bool, error) {
-	operators, err := queryRows(ctx, s.engine, oneColumn[string], operatorsQuery+` LIMIT 1`)
-	return len(operators) > 0, err
+	return exists(ctx, s.engine, operatorsQuery+` LIMIT 1`)
 }
 
-// deleteLinksOf deletes the links that an operator has made.
-func deleteLinksOf(ctx context.Context, tx transaction, userID string) error {
-	_, err := tx.exec(ctx, `DELETE FROM links WHERE made_by = $1`, userID)
-	return err
+// deleteLinksOf returns the statement that deletes the links which an operator has made.
+func deleteLinksOf(userID string) statement {
+	return statement{`DELETE FROM links WHERE made_by = $1`, []any{userID}}
 }
 
 // keepOperator returns [studio.ErrLastOperator] if a user is the only operator who is not disabled. It locks the

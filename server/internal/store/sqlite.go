@@ -40,7 +40,6 @@ const (
 // sqlite is the engine on an SQLite file. It has one connection that writes and several that read. SQLite
 // allows one writer at a time; a pool of writers would wait for each other and time out.
 type sqlite struct {
-	sqliteQuerier
 	sqliteDialect
 
 	path       string
@@ -49,6 +48,7 @@ type sqlite struct {
 	lock       *flock.Flock
 	fileLock   *flock.Flock // of a daemon, on the file itself; nil if it has none
 	writes     *commitQueue[*member]
+	reading    *statements            // prepared on the readers
 	statements *statements            // prepared on the writer
 	version    atomic.Int64           // the last data_version of the writer
 	files      map[string]fs.FileInfo // the opened files, by path
@@ -121,7 +121,7 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 	}
 	e.readers.SetMaxOpenConns(sqliteReaders)
 	e.readers.SetMaxIdleConns(sqliteReaders)
-	e.sqliteQuerier, e.statements = sqliteQuerier{newStatements(e.readers)}, newStatements(e.writer)
+	e.reading, e.statements = newStatements(e.readers), newStatements(e.writer)
 	return e, nil
 }
 
@@ -328,7 +328,7 @@ func (e *sqlite) missingReference(err error) bool {
 
 // busy reports whether err is caused by the file or its disk, which may recover, and not by the query. After ErrLost, a
 // retry may reach another daemon.
-func (sqliteQuerier) busy(err error) bool {
+func (e *sqlite) busy(err error) bool {
 	switch sqliteCode(err) & 0xff { // the primary code of an extended code
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY,
 		sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_PERM,
@@ -346,12 +346,10 @@ func sqliteCode(err error) int {
 	return sqlite3.SQLITE_OK
 }
 
-// sqliteQuerier runs queries on the readers.
-type sqliteQuerier struct{ readers *statements }
-
-func (q sqliteQuerier) query(ctx context.Context, each rowFunc, query string, args ...any) (err error) {
-	defer func() { err = markUnavailable(q, err) }()
-	statement, err := q.readers.get(ctx, query) //nolint:sqlclosecheck // the statement stays prepared
+// query runs a query on the readers.
+func (e *sqlite) query(ctx context.Context, each rowFunc, query string, args ...any) (err error) {
+	defer func() { err = markUnavailable(e, err) }()
+	statement, err := e.reading.get(ctx, query) //nolint:sqlclosecheck // the statement stays prepared
 	if err != nil {
 		return err
 	}
@@ -363,9 +361,9 @@ func (q sqliteQuerier) query(ctx context.Context, each rowFunc, query string, ar
 }
 
 // queryAll runs queries one after the other.
-func (q sqliteQuerier) queryAll(ctx context.Context, each rowFunc, queries []statement) error {
+func (e *sqlite) queryAll(ctx context.Context, each rowFunc, queries []statement) error {
 	for _, one := range queries {
-		if err := q.query(ctx, each, one.query, one.args...); err != nil {
+		if err := e.query(ctx, each, one.query, one.args...); err != nil {
 			return err
 		}
 	}

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // MaxCounted is the highest count that [Store.Status] returns. It bounds the cost of the count.
@@ -130,18 +128,14 @@ type Connections struct {
 
 // Connections returns the state of each connection pool of this process.
 func (s *Store) Connections() []Connections {
-	e, ok := s.engine.(*sqlite)
-	if !ok {
-		return []Connections{postgresStats(s.postgres.pool.Stat())}
+	if e, ok := s.engine.(*sqlite); ok {
+		return []Connections{sqliteStats("writer", e.writer.Stats()), sqliteStats("readers", e.readers.Stats())}
 	}
-	return []Connections{sqliteStats("writer", e.writer.Stats()), sqliteStats("readers", e.readers.Stats())}
-}
-
-func postgresStats(stat *pgxpool.Stat) Connections {
-	return Connections{
+	stat := s.postgres.pool.Stat()
+	return []Connections{{
 		Pool: "all", InUse: int(stat.AcquiredConns()), Idle: int(stat.IdleConns()), Max: int(stat.MaxConns()),
 		Waits: stat.EmptyAcquireCount(), Waited: stat.EmptyAcquireWaitTime(),
-	}
+	}}
 }
 
 func sqliteStats(pool string, stat sql.DBStats) Connections {

@@ -117,10 +117,11 @@ func (s *Store) RevokeTokens(ctx context.Context, userID string, now time.Time) 
 	return s.writeOf(ctx, userID, func(tx transaction) error { return revokeTokens(ctx, tx, userID, now) })
 }
 
-func revokeTokens(ctx context.Context, tx transaction, userID string, now time.Time) error {
-	return revoke(ctx, tx, userID, now,
+// revokeTokens makes changes, and then ends the sessions of a user, who is locked.
+func revokeTokens(ctx context.Context, tx transaction, userID string, now time.Time, changes ...statement) error {
+	return revoke(ctx, tx, userID, now, append(changes,
 		statement{`DELETE FROM refresh_tokens WHERE user_id = $1 AND used = 0`, []any{userID}}, // used ones are refused; there may be many
-		statement{`DELETE FROM known_addresses WHERE user_id = $1`, []any{userID}})
+		statement{`DELETE FROM known_addresses WHERE user_id = $1`, []any{userID}})...)
 }
 
 // revoke revokes the access tokens of a session or user, with other changes.

@@ -31,7 +31,7 @@ func (s *Store) SetRole(ctx context.Context, userID string, role studio.Role) er
 
 func setRole(ctx context.Context, tx transaction, userID string, role studio.Role) error {
 	if role != studio.Operator {
-		if err := deleteLinksOf(ctx, tx, userID); err != nil {
+		if err := tx.execAll(ctx, []statement{deleteLinksOf(userID)}); err != nil {
 			return err
 		}
 	}
@@ -107,13 +107,10 @@ func setPassword(ctx context.Context, tx transaction, userID, hash string, sessi
 	if err := lockUser(ctx, tx, condition, userID); err != nil {
 		return err
 	}
-	if _, err := tx.exec(ctx, `UPDATE users SET password_hash = $2 WHERE id = $1`, userID, hash); err != nil {
-		return err
-	}
-	if _, err := tx.exec(ctx, `DELETE FROM links WHERE purpose = $2 AND email = (SELECT email FROM users WHERE id = $1)`, userID, string(studio.ResetLink)); err != nil {
-		return err
-	}
-	if err := revokeTokens(ctx, tx, userID, now); err != nil {
+	err := revokeTokens(ctx, tx, userID, now,
+		statement{`UPDATE users SET password_hash = $2 WHERE id = $1`, []any{userID, hash}},
+		statement{`DELETE FROM links WHERE purpose = $2 AND email = (SELECT email FROM users WHERE id = $1)`, []any{userID, string(studio.ResetLink)}})
+	if err != nil {
 		return err
 	}
 	return tx.execAll(ctx, insertSession(session))
@@ -129,15 +126,10 @@ func (s *Store) RemoveUser(ctx context.Context, userID string, now time.Time) er
 		if err := lockUser(ctx, tx, `id = $1`, userID); err != nil {
 			return err
 		}
-		err := tx.execAll(ctx, []statement{
-			{`DELETE FROM links WHERE email = (SELECT email FROM users WHERE id = $1)`, []any{userID}},
-			{`UPDATE users SET deleted_at = $2, disabled_at = $2, email = 'deleted ' || id, password_hash = '' WHERE id = $1`, []any{userID, micros(now)}},
-			(&task{id: userID, kind: eraseUser, dueAt: now.Add(taskDelay)}).add(),
-		})
-		if err != nil {
-			return err
-		}
-		return revokeTokens(ctx, tx, userID, now)
+		return revokeTokens(ctx, tx, userID, now,
+			statement{`DELETE FROM links WHERE email = (SELECT email FROM users WHERE id = $1)`, []any{userID}},
+			statement{`UPDATE users SET deleted_at = $2, disabled_at = $2, email = 'deleted ' || id, password_hash = '' WHERE id = $1`, []any{userID, micros(now)}},
+			(&task{id: userID, kind: eraseUser, dueAt: now.Add(taskDelay)}).add())
 	})
 }
 
