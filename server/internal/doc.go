@@ -33,9 +33,9 @@
 // flow waits in the queue for a free worker and for the limits of its origin. It is read, and the worker sends one
 // event. What was sent is decided and recorded in one transaction, which makes the next event of the subject due.
 //
-// # A rendering, from the row to the result: 20 names
+// # A rendering, from the row to the result: 19 names
 //
-//	server/internal/store    Store.NextRendering, Store.ClaimRenderings, Store.RenewRenderings, Store.HeldRenderings
+//	server/internal/store    Store.NextRendering, Store.ClaimRenderings, Store.RenewRenderings
 //	server/internal/render   Pool.start, Pool.claim, Pool.render, Pool.renderOnce, leases
 //	server/internal/render   Exec, Inputs, program, sandbox
 //	server/internal/render/protocol  Request, Result

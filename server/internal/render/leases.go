@@ -11,13 +11,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-const (
-	// renewInterval is how often a process renews its leases on renderings.
-	renewInterval = time.Second
-	// checkInterval is how often a process checks that the subjects still exist and are not taken over.
-	// The rendering of a subject that is deleted on any machine stops within one second.
-	checkInterval = 400 * time.Millisecond
-)
+// renewInterval is how often a process renews its leases on renderings, and checks that the subjects still exist and
+// are not taken over. The rendering of a subject that is deleted on any machine stops within one second.
+const renewInterval = 800 * time.Millisecond
 
 // errTakenOver cancels a rendering that another process has taken over.
 var errTakenOver = errors.New("another process renders the subject")
@@ -54,8 +50,7 @@ func (l *leases) hold(held lease) (release func()) {
 // run renews the leases until ctx ends. It cancels a rendering if the subject was deleted or another process has taken
 // it over. Errors of the database do not end a rendering.
 func (l *leases) run(ctx context.Context) {
-	var renewed time.Time
-	for ; ctx.Err() == nil; studio.Pause(ctx, checkInterval) {
+	for ; ctx.Err() == nil; studio.Pause(ctx, renewInterval) {
 		running, ids := l.all()
 		if len(running) == 0 {
 			select {
@@ -64,10 +59,7 @@ func (l *leases) run(ctx context.Context) {
 			}
 			continue
 		}
-		if time.Since(renewed) >= renewInterval && l.store.RenewRenderings(ctx, l.store.ProcessID(), ids) == nil {
-			renewed = time.Now()
-		}
-		held, err := l.store.HeldRenderings(ctx, l.store.ProcessID(), ids)
+		held, err := l.store.RenewRenderings(ctx, l.store.ProcessID(), ids)
 		if err != nil {
 			continue
 		}

@@ -153,7 +153,7 @@ var writes = []lostWrite{
 		return nil
 	}, claimRendering)},
 	{name: "RenewRenderings", prepare: after(claimRendering, func(c lostCall) error {
-		return c.RenewRenderings(c.Context(), c.run, []string{c.run})
+		return errorOf(c.RenewRenderings(c.Context(), c.run, []string{c.run}))
 	})},
 	{name: "ReleaseRendering", prepare: after(claimRendering, func(c lostCall) error {
 		return c.ReleaseRendering(c.Context(), c.run, c.run)

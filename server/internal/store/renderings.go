@@ -181,28 +181,26 @@ func leaseEnd(sql dialect) string {
 	return sql.clock() + ` + ` + fmt.Sprint(RenderLease.Microseconds())
 }
 
-// RenewRenderings renews the leases of a process on renderings, except of those that another transaction has locked.
-func (s *Store) RenewRenderings(ctx context.Context, by string, subjectIDs []string) error {
-	return s.write(ctx, func(tx transaction) error {
-		held, where := heldRenderings(tx, by, subjectIDs)
-		return tx.last(ctx, nil, statement{
-			`UPDATE renderings SET leased_until = ` + leaseEnd(tx) + ` WHERE ` + tx.in("subject_id", held+tx.lockSubjects(false)), where.args,
-		})
-	})
-}
-
-// HeldRenderings returns those of the subjects on whose renderings a process has a lease. A rendering has none if its
+// RenewRenderings renews the leases of a process on the renderings of subjects, except of those that another
+// transaction has locked, and returns the subjects on whose renderings it has a lease. A rendering has none if its
 // subject was deleted, or if another process has taken it over.
-func (s *Store) HeldRenderings(ctx context.Context, by string, subjectIDs []string) ([]string, error) {
-	held, where := heldRenderings(s.engine, by, subjectIDs)
-	return queryRows(ctx, s.engine, oneColumn[string], held, where.args...)
-}
-
-// heldRenderings returns the query of HeldRenderings and its parameters.
-func heldRenderings(sql dialect, by string, subjectIDs []string) (query string, where conditions) {
-	where.add(sql.in("s.subject_id", where.elements(sql, subjectIDs)))
-	where.add("s.process_id = ?", by)
-	return `SELECT s.subject_id FROM renderings s WHERE ` + where.sql, where
+func (s *Store) RenewRenderings(ctx context.Context, by string, subjectIDs []string) (held []string, err error) {
+	err = s.write(ctx, func(tx transaction) error {
+		held = nil
+		var where conditions
+		where.add(tx.in("s.subject_id", where.elements(tx, subjectIDs)))
+		where.add("s.process_id = ?", by)
+		query := `SELECT s.subject_id FROM renderings s WHERE ` + where.sql
+		return tx.last(ctx, func(scan func(...any) error) error {
+			var id string
+			err := scan(&id)
+			held = append(held, id)
+			return err
+		}, statement{
+			`UPDATE renderings SET leased_until = ` + leaseEnd(tx) + ` WHERE ` + tx.in("subject_id", query+tx.lockSubjects(false)), where.args,
+		}, statement{query, where.args})
+	})
+	return held, err
 }
 
 // ReleaseRendering releases the lease of a process on a rendering, so that any process may claim it.
