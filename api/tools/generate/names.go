@@ -104,29 +104,22 @@ func (n *names) declare(t codegen.TypeDefinition, e element) {
 
 func (n *names) components(c *openapi3.Components) {
 	for _, name := range slices.Sorted(maps.Keys(c.Schemas)) {
-		ref := c.Schemas[name]
-		types, err := codegen.GenerateTypesForSchemas(nil, openapi3.Schemas{name: ref}, nil)
-		n.types("the schema "+name, locate(ref.Origin), types, err)
+		n.types("the schema "+name, c.Schemas[name].Origin, must(codegen.GenerateTypesForSchemas(nil, openapi3.Schemas{name: c.Schemas[name]}, nil)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Parameters)) {
-		types, err := codegen.GenerateTypesForParameters(nil, openapi3.ParametersMap{name: c.Parameters[name]})
-		n.types("the parameter "+name, locate(c.Parameters[name].Origin), types, err)
+		n.types("the parameter "+name, c.Parameters[name].Origin, must(codegen.GenerateTypesForParameters(nil, openapi3.ParametersMap{name: c.Parameters[name]})))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Responses)) {
-		types, err := codegen.GenerateTypesForResponses(nil, openapi3.ResponseBodies{name: c.Responses[name]})
-		n.types("the response "+name, locate(c.Responses[name].Origin), types, err)
+		n.types("the response "+name, c.Responses[name].Origin, must(codegen.GenerateTypesForResponses(nil, openapi3.ResponseBodies{name: c.Responses[name]})))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.RequestBodies)) {
-		types, err := codegen.GenerateTypesForRequestBodies(nil, openapi3.RequestBodies{name: c.RequestBodies[name]})
-		n.types("the request body "+name, locate(c.RequestBodies[name].Origin), types, err)
+		n.types("the request body "+name, c.RequestBodies[name].Origin, must(codegen.GenerateTypesForRequestBodies(nil, openapi3.RequestBodies{name: c.RequestBodies[name]})))
 	}
 }
 
 // types declares the types of a component. The first is that of the component.
-func (n *names) types(what string, at openapi3.Location, types []codegen.TypeDefinition, err error) {
-	if err != nil {
-		n.fail(at, "%s has no type in Go, which is a fault of the generator: %v", what, err)
-	}
+func (n *names) types(what string, origin *openapi3.Origin, types []codegen.TypeDefinition) {
+	at := locate(origin)
 	for i, t := range types {
 		if i == 0 {
 			n.declare(t, element{what: what, fix: fixName, at: at})

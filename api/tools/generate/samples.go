@@ -191,8 +191,8 @@ func typescriptType(ref *openapi3.SchemaRef, inPlace string) string {
 // call prepares the call of the client method in Go.
 func (s *sample) call(models literals) {
 	for _, p := range slices.Concat(s.PathParams, s.Required) {
-		literal, err := models.parse(p.Type, s.examples[p.Name])
-		if err != nil {
+		literal, ok := models.parse(p.Type, s.examples[p.Name])
+		if !ok {
 			s.Prepare += "var " + p.Argument + " " + p.Type + "\n"
 			literal = p.Argument
 		}
@@ -206,8 +206,8 @@ func (s *sample) call(models literals) {
 		}
 		s.Arguments = append(s.Arguments, "body")
 	case s.Body.Kind != "" && s.JSON != nil:
-		literal, err := models.parse(s.Body.Type, s.JSON)
-		if err != nil { // decode the JSON instead
+		literal, ok := models.parse(s.Body.Type, s.JSON)
+		if !ok { // decode the JSON instead
 			s.Prepare += "var body " + s.Body.Type + "\nif err := json.Unmarshal([]byte(`" + indentJSON(s.JSON) +
 				"`), &body); err != nil {\nlog.Fatal(err)\n}\n"
 			literal = "body"
