@@ -252,8 +252,7 @@ func (e element) member(of []string) element {
 	if e.schema == nil {
 		return e
 	}
-	for _, name := range slices.Sorted(maps.Keys(e.schema.Properties)) {
-		ref := e.schema.Properties[name]
+	for name, ref := range sorted(e.schema.Properties) {
 		if given, ok := ref.Value.Extensions["x-go-type"].(string); ok && slices.Contains(of, given) || slices.Contains(of, fieldName(name, ref)) {
 			return element{what: fmt.Sprintf("the property %q", name), at: locate(originOf(ref)), fix: fixName, schema: ref.Value}
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	_ "embed"
-	"maps"
 	"slices"
 	"strings"
 
@@ -36,8 +35,8 @@ func constructors(document *openapi3.T) []constructor {
 		}
 	})
 	var all []constructor
-	for _, name := range slices.Sorted(maps.Keys(schemas)) {
-		schema := must(codegen.GenerateGoSchema(&openapi3.SchemaRef{Value: schemas[name]}, []string{name}))
+	for name, described := range sorted(schemas) {
+		schema := must(codegen.GenerateGoSchema(&openapi3.SchemaRef{Value: described}, []string{name}))
 		c := constructor{Name: name, Article: "a"}
 		if strings.ContainsAny(name[:1], "AEIOU") {
 			c.Article = "an"

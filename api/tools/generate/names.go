@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
-	"maps"
 	"math"
 	"reflect"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -103,17 +101,17 @@ func (n *names) declare(t codegen.TypeDefinition, e element) {
 }
 
 func (n *names) components(c *openapi3.Components) {
-	for _, name := range slices.Sorted(maps.Keys(c.Schemas)) {
-		n.types("the schema "+name, c.Schemas[name].Origin, must(codegen.GenerateTypesForSchemas(nil, openapi3.Schemas{name: c.Schemas[name]}, nil)))
+	for name, ref := range sorted(c.Schemas) {
+		n.types("the schema "+name, ref.Origin, must(codegen.GenerateTypesForSchemas(nil, openapi3.Schemas{name: ref}, nil)))
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Parameters)) {
-		n.types("the parameter "+name, c.Parameters[name].Origin, must(codegen.GenerateTypesForParameters(nil, openapi3.ParametersMap{name: c.Parameters[name]})))
+	for name, ref := range sorted(c.Parameters) {
+		n.types("the parameter "+name, ref.Origin, must(codegen.GenerateTypesForParameters(nil, openapi3.ParametersMap{name: ref})))
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Responses)) {
-		n.types("the response "+name, c.Responses[name].Origin, must(codegen.GenerateTypesForResponses(nil, openapi3.ResponseBodies{name: c.Responses[name]})))
+	for name, ref := range sorted(c.Responses) {
+		n.types("the response "+name, ref.Origin, must(codegen.GenerateTypesForResponses(nil, openapi3.ResponseBodies{name: ref})))
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.RequestBodies)) {
-		n.types("the request body "+name, c.RequestBodies[name].Origin, must(codegen.GenerateTypesForRequestBodies(nil, openapi3.RequestBodies{name: c.RequestBodies[name]})))
+	for name, ref := range sorted(c.RequestBodies) {
+		n.types("the request body "+name, ref.Origin, must(codegen.GenerateTypesForRequestBodies(nil, openapi3.RequestBodies{name: ref})))
 	}
 }
 
@@ -136,8 +134,7 @@ func (n *names) types(what string, origin *openapi3.Origin, types []codegen.Type
 // members checks the properties of a schema, which become the fields of a struct.
 func (n *names) members(schema *openapi3.Schema) {
 	fields := map[string]element{}
-	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
-		ref := schema.Properties[name]
+	for name, ref := range sorted(schema.Properties) {
 		e := element{what: fmt.Sprintf("the property %q", name), fix: fixName, at: locate(originOf(ref))}
 		n.unique(fields, fieldName(name, ref), e)
 		if !isTag(name) {
@@ -219,8 +216,8 @@ func (n *names) paths(document *openapi3.T) {
 
 func (n *names) headers(response *openapi3.Response) {
 	scope := map[string]element{}
-	for _, name := range slices.Sorted(maps.Keys(response.Headers)) {
-		e := element{what: fmt.Sprintf("the header %q", name), fix: rename, at: locate(response.Headers[name].Origin)}
+	for name, ref := range sorted(response.Headers) {
+		e := element{what: fmt.Sprintf("the header %q", name), fix: rename, at: locate(ref.Origin)}
 		n.unique(scope, codegen.SchemaNameToTypeName(name), e)
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	_ "embed"
-	"maps"
 	"slices"
 	"strings"
 
@@ -17,21 +16,20 @@ var nullableSource string
 // and fields of forms, the type Nullable, which distinguishes null from absent. Responses keep pointers.
 func nullableMembers(document *openapi3.T) {
 	w := walker{seen: map[*openapi3.Schema]bool{}, visit: func(ref *openapi3.SchemaRef) {
-		for _, name := range slices.Sorted(maps.Keys(ref.Value.Properties)) {
-			if property := ref.Value.Properties[name]; allowsNull(property.Value) {
+		for name, property := range sorted(ref.Value.Properties) {
+			if allowsNull(property.Value) {
 				mark(property, slices.Contains(ref.Value.Required, name))
 			}
 		}
 	}}
 	visit := func(content openapi3.Content) {
-		for _, media := range slices.Sorted(maps.Keys(content)) {
-			schema := content[media].Schema
+		for media, described := range sorted(content) {
 			if isJSON(media) {
-				w.schema(schema)
+				w.schema(described.Schema)
 				continue
 			}
-			for _, name := range slices.Sorted(maps.Keys(schema.Value.Properties)) {
-				w.schema(schema.Value.Properties[name])
+			for _, property := range sorted(described.Schema.Value.Properties) {
+				w.schema(property)
 			}
 		}
 	}

@@ -247,8 +247,7 @@ func bodyOf(d codegen.OperationDefinition) body {
 // fieldStyles returns the Go expression for the fields of a form that have a style of their own.
 func fieldStyles(encodings map[string]*openapi3.Encoding) string {
 	var fields []string
-	for _, name := range slices.Sorted(maps.Keys(encodings)) {
-		e := encodings[name]
+	for name, e := range sorted(encodings) {
 		style, explode := cmp.Or(e.Style, "form"), e.Explode == nil && cmp.Or(e.Style, "form") == "form" || e.Explode != nil && *e.Explode
 		switch {
 		case e.Style != "" || e.Explode != nil:

@@ -152,8 +152,8 @@ func (s *sample) describeBody(definition *openapi3.Operation) {
 }
 
 func (s *sample) describeResponse(definition *openapi3.Operation) {
-	for _, status := range slices.Sorted(maps.Keys(definition.Responses.Map())) {
-		content := definition.Responses.Value(status).Value.Content
+	for status, response := range sorted(definition.Responses.Map()) {
+		content := response.Value.Content
 		if names := jsonTypes(content); strings.HasPrefix(status, "2") && len(names) > 0 {
 			s.ResponseType = typescriptType(content[names[0]].Schema, `operations["`+s.ID+`"]["responses"]["`+status+`"]["content"]["`+names[0]+`"]`)
 			return
@@ -166,12 +166,12 @@ func exampleOf(one any, several openapi3.Examples, schema *openapi3.SchemaRef) a
 	if one != nil {
 		return one
 	}
-	for _, name := range slices.Sorted(maps.Keys(several)) {
-		if value, ok := several[name].Value.Extensions["dataValue"]; ok {
+	for _, example := range sorted(several) {
+		if value, ok := example.Value.Extensions["dataValue"]; ok {
 			return value
 		}
-		if value := several[name].Value.Value; value != nil {
-			return value
+		if example.Value.Value != nil {
+			return example.Value.Value
 		}
 	}
 	if schema == nil {

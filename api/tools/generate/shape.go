@@ -33,20 +33,20 @@ func shape(file string, document *openapi3.T) (map[string]*eventUnion, error) {
 		s.component(name)
 	}
 	c := document.Components
-	for _, name := range slices.Sorted(maps.Keys(c.Parameters)) {
-		s.parameter(c.Parameters[name].Value, name)
+	for name, parameter := range sorted(c.Parameters) {
+		s.parameter(parameter.Value, name)
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.RequestBodies)) {
-		content := c.RequestBodies[name].Value.Content
-		if s.content(content, name, name); len(jsonTypes(content)) > 1 { // oapi-codegen would give all types the same name
-			delete(c.RequestBodies, name)
-		}
+	for name, body := range sorted(c.RequestBodies) {
+		s.content(body.Value.Content, name, name)
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
-		s.parameter(&c.Headers[name].Value.Parameter, name)
+	maps.DeleteFunc(c.RequestBodies, func(_ string, body *openapi3.RequestBodyRef) bool {
+		return len(jsonTypes(body.Value.Content)) > 1 // oapi-codegen would give all types the same name
+	})
+	for name, header := range sorted(c.Headers) {
+		s.parameter(&header.Value.Parameter, name)
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Responses)) {
-		s.response(c.Responses[name].Value, name, name)
+	for name, response := range sorted(c.Responses) {
+		s.response(response.Value, name, name)
 	}
 	eachOperation(document, func(item *openapi3.PathItem, o *openapi3.Operation) {
 		for _, p := range slices.Concat(item.Parameters, o.Parameters) {
@@ -55,8 +55,7 @@ func shape(file string, document *openapi3.T) (map[string]*eventUnion, error) {
 		if o.RequestBody != nil {
 			s.content(o.RequestBody.Value.Content, o.OperationID, o.OperationID)
 		}
-		for _, status := range slices.Sorted(maps.Keys(o.Responses.Map())) {
-			response := o.Responses.Value(status)
+		for status, response := range sorted(o.Responses.Map()) {
 			s.response(response.Value, o.OperationID+" "+status, o.OperationID)
 			for _, described := range response.Value.Content {
 				if described.Extensions[nullExtension] != nil { // the type of a component cannot be null
@@ -74,8 +73,8 @@ func shape(file string, document *openapi3.T) (map[string]*eventUnion, error) {
 
 // response shapes a response. name begins the names of the types in it, and of the names of those in a stream.
 func (s *shaper) response(r *openapi3.Response, name, of string) {
-	for _, header := range slices.Sorted(maps.Keys(r.Headers)) {
-		s.parameter(&r.Headers[header].Value.Parameter, name+" "+header)
+	for header, ref := range sorted(r.Headers) {
+		s.parameter(&ref.Value.Parameter, name+" "+header)
 	}
 	s.content(r.Content, name, of)
 }
@@ -92,12 +91,11 @@ func (s *shaper) parameter(p *openapi3.Parameter, name string) {
 }
 
 func (s *shaper) content(content openapi3.Content, name, of string) {
-	for _, media := range slices.Sorted(maps.Keys(content)) {
+	for media, described := range sorted(content) {
 		path := []string{name, "body"}
 		if len(content) > 1 {
 			path = []string{name, media, "body"}
 		}
-		described := content[media]
 		if format, ok := stream.FormatOf(media); ok && described.ItemSchema != nil {
 			s.stream(content, media, format, of)
 			continue
@@ -179,8 +177,8 @@ func (s *shaper) schema(ref *openapi3.SchemaRef, path []string, named bool) {
 		extend(ref, anyValue().Value.Extensions)
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(v.Properties)) {
-		s.inside(v.Properties[name], append(slices.Clip(path), name))
+	for name, property := range sorted(v.Properties) {
+		s.inside(property, append(slices.Clip(path), name))
 	}
 	for i, part := range slices.Concat(v.OneOf, v.AnyOf) {
 		switch {
@@ -328,11 +326,11 @@ func (s *shaper) merge(into, from *openapi3.Schema, at openapi3.Location) {
 		}
 	}
 	into.Properties = maps.Clone(into.Properties)
-	for _, name := range slices.Sorted(maps.Keys(from.Properties)) {
+	for name, property := range sorted(from.Properties) {
 		if into.Properties == nil {
 			into.Properties = openapi3.Schemas{}
 		}
-		into.Properties[name] = s.both(into.Properties[name], from.Properties[name])
+		into.Properties[name] = s.both(into.Properties[name], property)
 	}
 	for _, name := range from.Required {
 		if !slices.Contains(into.Required, name) {

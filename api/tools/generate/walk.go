@@ -1,17 +1,29 @@
 package main
 
 import (
+	"iter"
 	"maps"
 	"slices"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
+// sorted iterates over a map in the order of its keys.
+func sorted[V any](all map[string]V) iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) {
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			if !yield(name, all[name]) {
+				return
+			}
+		}
+	}
+}
+
 // eachSchema calls visit for each schema, after the schemas in it.
 func eachSchema(document *openapi3.T, visit func(*openapi3.SchemaRef)) {
 	w := walker{visit: visit, seen: map[*openapi3.Schema]bool{}}
-	for _, name := range slices.Sorted(maps.Keys(document.Components.Schemas)) {
-		w.schema(document.Components.Schemas[name])
+	for _, ref := range sorted(document.Components.Schemas) {
+		w.schema(ref)
 	}
 	eachContent(document, w.content)
 	for p := range parameters(document) {
@@ -84,10 +96,9 @@ func parameters(document *openapi3.T) map[*openapi3.Parameter]bool {
 // eachOperation calls visit for each operation of the paths and webhooks.
 func eachOperation(document *openapi3.T, visit func(*openapi3.PathItem, *openapi3.Operation)) {
 	for _, items := range []map[string]*openapi3.PathItem{document.Paths.Map(), document.Webhooks} {
-		for _, path := range slices.Sorted(maps.Keys(items)) {
-			operations := items[path].Operations()
-			for _, method := range slices.Sorted(maps.Keys(operations)) {
-				visit(items[path], operations[method])
+		for _, item := range sorted(items) {
+			for _, operation := range sorted(item.Operations()) {
+				visit(item, operation)
 			}
 		}
 	}
@@ -99,9 +110,9 @@ type walker struct {
 }
 
 func (w *walker) content(content openapi3.Content) {
-	for _, media := range slices.Sorted(maps.Keys(content)) {
-		w.schema(content[media].Schema)
-		w.schema(content[media].ItemSchema)
+	for _, described := range sorted(content) {
+		w.schema(described.Schema)
+		w.schema(described.ItemSchema)
 	}
 }
 
@@ -119,8 +130,8 @@ func (w *walker) schema(ref *openapi3.SchemaRef) {
 // parts returns the schemas in a schema. Some may be nil.
 func parts(schema *openapi3.Schema) []*openapi3.SchemaRef {
 	all := []*openapi3.SchemaRef{schema.Items, schema.AdditionalProperties.Schema}
-	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
-		all = append(all, schema.Properties[name])
+	for _, property := range sorted(schema.Properties) {
+		all = append(all, property)
 	}
 	return slices.Concat(all, schema.OneOf, schema.AnyOf, schema.AllOf)
 }
