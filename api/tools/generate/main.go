@@ -109,8 +109,7 @@ func generate(path string, warnings io.Writer) (_ files, err error) {
 	if err != nil {
 		return nil, err
 	}
-	definitions := must(codegen.OperationDefinitions(document))
-	all, err := operations(definitions, elements)
+	all, err := operations(elements)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +126,7 @@ func generate(path string, warnings io.Writer) (_ files, err error) {
 		{"client/webhook/handlers.gen.go", handlersSource, notifications},
 		{"gen/constructors.gen.go", constructorsSource, constructors(document)},
 		{"gen/events.gen.go", eventsSource, notifications},
-		{"gen/headers.gen.go", headersSource, responseHeaders(document, definitions)},
+		{"gen/headers.gen.go", headersSource, responseHeaders(document, elements.definitions)},
 		{"gen/streams.gen.go", streamsSource, elements.unions},
 		{"gen/nullable.gen.go", nullableSource, nil},
 		{"gen/doc.gen.go", docSource, nil},

@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -38,6 +39,8 @@ type names struct {
 	operations map[string]element
 	unions     map[string]*eventUnion // by name
 	blamed     []string               // elements whose code does not compile
+
+	definitions []codegen.OperationDefinition
 }
 
 // checkNames returns an error for each name of the adapted document that has no name in Go, or the same as another, and
@@ -123,12 +126,16 @@ func (n *names) types(what string, origin *openapi3.Origin, types []codegen.Type
 			n.declare(t, element{what: what, fix: fixName, at: at})
 			continue
 		}
-		inside := element{what: "a schema in " + what, fix: fixType, at: at}
-		if schema := t.Schema.OAPISchema; schema != nil && schema.Origin != nil {
-			inside.at = locate(schema.Origin)
-		}
-		n.declare(t, inside)
+		n.declareInside("a schema in "+what, at, t)
 	}
+}
+
+// declareInside adds the type of a schema in an element at a place.
+func (n *names) declareInside(what string, at openapi3.Location, t codegen.TypeDefinition) {
+	if schema := t.Schema.OAPISchema; schema != nil && schema.Origin != nil {
+		at = locate(schema.Origin)
+	}
+	n.declare(t, element{what: what, fix: fixType, at: at})
 }
 
 // members checks the properties of a schema, which become the fields of a struct.
@@ -180,25 +187,12 @@ func (n *names) values(schema *openapi3.Schema) {
 
 // paths checks the operations with their parameters and headers.
 func (n *names) paths(document *openapi3.T) {
-	definitions, err := codegen.OperationDefinitions(document)
-	if err != nil {
-		n.fail(openapi3.Location{Line: 1, Column: 1}, "%v", err)
-		return
-	}
-	notifications, err := codegen.WebhookOperationDefinitions(document)
-	if err != nil {
-		n.fail(openapi3.Location{Line: 1, Column: 1}, "%v", err)
-		return
-	}
-	for _, d := range append(definitions, notifications...) {
+	n.definitions = must(codegen.OperationDefinitions(document))
+	for _, d := range slices.Concat(n.definitions, must(codegen.WebhookOperationDefinitions(document))) {
 		e := element{what: "the operation " + d.SpecOperationId, fix: "choose another operationId", at: locate(d.Spec.Origin)}
 		n.unique(n.operations, d.OperationId, e)
 		for _, t := range d.TypeDefinitions {
-			at := e.at
-			if schema := t.Schema.OAPISchema; schema != nil && schema.Origin != nil {
-				at = locate(schema.Origin)
-			}
-			n.declare(t, element{what: "a schema of " + e.what, fix: fixType, at: at})
+			n.declareInside("a schema of "+e.what, e.at, t)
 		}
 		path, other := map[string]element{}, map[string]element{}
 		for _, p := range d.AllParams() {

@@ -73,11 +73,10 @@ type result struct {
 // success is the type of the JSON of one success.
 type success struct{ Field, Type, Condition string }
 
-// operations describes the operations of the document. oapi-codegen must have generated code from the
-// document just before.
-func operations(definitions []codegen.OperationDefinition, n *names) ([]operation, error) {
+// operations describes the operations of the document.
+func operations(n *names) ([]operation, error) {
 	var all []operation
-	for _, definition := range definitions {
+	for _, definition := range n.definitions {
 		if definition.IsAlias {
 			continue
 		}
