@@ -62,11 +62,10 @@ func describeHeader(definition codegen.ResponseHeaderDefinition, described *open
 // headerOf returns the Go expression of type style.Header for a header.
 func headerOf(name string, described *openapi3.Parameter, required bool) string {
 	kind := ""
-	switch schema := described.Schema; {
+	switch {
 	case jsonOf(described.Content) != nil:
 		kind = ", Kind: style.JSON"
-	case schema == nil:
-	case schema.Value.Type.Includes("array"):
+	case described.Schema.Value.Type.Includes("array"):
 		kind = ", Kind: style.Array"
 	}
 	if required {

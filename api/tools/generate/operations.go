@@ -134,7 +134,6 @@ func (o *operation) addParameter(p codegen.ParameterDefinition, field codegen.Pr
 		o.Workspace = &described
 	case name == "idempotency-key":
 		o.Keyed = true
-	case name == "x-request-id":
 	case name == "last-event-id" && len(o.Success.Streams) > 0 && o.Success.Streams[0].Resumable: // the option After sets it
 	case p.Required:
 		described.Style = styleOf(p, true)

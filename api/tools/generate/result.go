@@ -119,31 +119,18 @@ func condition(status string) string {
 	return "response.StatusCode == " + status
 }
 
-// successes returns the responses for which the method returns no error: 2xx and 304, and the default response or the
-// redirects if there is no 2xx.
+// successes returns the responses for which the method returns no error: 304, and 2xx, or else the default response, or
+// else the redirects.
 func successes(responses []codegen.ResponseDefinition) []codegen.ResponseDefinition {
-	var chosen, other, redirects []codegen.ResponseDefinition
-	explicit := false
-	for _, r := range responses {
-		switch {
-		case strings.HasPrefix(r.StatusCode, "2"):
-			chosen, explicit = append(chosen, r), true
-		case r.StatusCode == notModified:
-			chosen = append(chosen, r)
-		case r.StatusCode == "default":
-			other = append(other, r)
-		case isRedirect(r.StatusCode):
-			redirects = append(redirects, r)
+	for _, wanted := range []string{"2", "default", "3"} {
+		isWanted := func(r codegen.ResponseDefinition) bool { return strings.HasPrefix(r.StatusCode, wanted) }
+		if slices.ContainsFunc(responses, isWanted) {
+			return slices.DeleteFunc(slices.Clone(responses), func(r codegen.ResponseDefinition) bool {
+				return !isWanted(r) && r.StatusCode != notModified
+			})
 		}
 	}
-	switch {
-	case explicit:
-	case len(other) > 0:
-		chosen = append(chosen, other...)
-	case len(chosen) == 0:
-		chosen = redirects
-	}
-	return chosen
+	return nil
 }
 
 func isRedirect(status string) bool { return strings.HasPrefix(status, "3") && status != notModified }
