@@ -24,8 +24,21 @@ import (
 // each element of the document whose code does not compile. Errors in other files are not returned: they are to be
 // corrected after an edit of the document.
 func (f files) compile(n *names) (*compilation, error) {
-	c, err := newCompilation(f)
-	if err != nil {
+	c := &compilation{files: f, fset: token.NewFileSet(), syntax: map[string][]*ast.File{}, imported: map[string]*types.Package{}}
+	imports := map[string]bool{"log": true} // for the samples
+	for _, directory := range c.roots() {
+		if err := c.parse(directory); err != nil {
+			return nil, err
+		}
+		for _, file := range c.syntax[directory] {
+			for _, spec := range file.Imports {
+				path, _ := strconv.Unquote(spec.Path.Value) // the parser accepted it
+				imports[path] = !slices.Contains(c.roots(), strings.TrimPrefix(path, module))
+			}
+		}
+	}
+	maps.DeleteFunc(imports, func(_ string, foreign bool) bool { return !foreign })
+	if err := c.load(imports); err != nil {
 		return nil, err
 	}
 	for _, name := range c.roots() {
@@ -69,25 +82,6 @@ type compileError struct {
 
 // roots returns the directories with generated packages. Each imports only those before it.
 func (*compilation) roots() []string { return []string{"gen", "client/webhook", "client", "server"} }
-
-// newCompilation parses the packages and loads the types of what they import.
-func newCompilation(f files) (*compilation, error) {
-	c := &compilation{files: f, fset: token.NewFileSet(), syntax: map[string][]*ast.File{}, imported: map[string]*types.Package{}}
-	imports := map[string]bool{"log": true} // for the samples
-	for _, directory := range c.roots() {
-		if err := c.parse(directory); err != nil {
-			return nil, err
-		}
-		for _, file := range c.syntax[directory] {
-			for _, spec := range file.Imports {
-				path, _ := strconv.Unquote(spec.Path.Value) // the parser accepted it
-				imports[path] = !slices.Contains(c.roots(), strings.TrimPrefix(path, module))
-			}
-		}
-	}
-	maps.DeleteFunc(imports, func(_ string, foreign bool) bool { return !foreign })
-	return c, c.load(imports)
-}
 
 // load loads the types of packages, with those that were loaded before, because types of different loads are not
 // identical.

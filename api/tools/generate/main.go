@@ -146,6 +146,9 @@ func generate(path string, warnings io.Writer) (_ files, err error) {
 //go:embed doc.tmpl
 var docSource string
 
+//go:embed gen.yaml
+var settingsSource []byte
+
 // settings are the settings of oapi-codegen.
 type settings struct {
 	codegen.Configuration `yaml:",inline"`
@@ -153,27 +156,18 @@ type settings struct {
 	Output string `yaml:"output"`
 }
 
-func loadSettings(path string) (settings, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return settings{}, err
-	}
-	var s settings
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
+func loadSettings() (s settings) {
+	decoder := yaml.NewDecoder(bytes.NewReader(settingsSource))
 	decoder.KnownFields(true)
-	if err := decoder.Decode(&s); err != nil {
-		return settings{}, fmt.Errorf("%s: %w", path, err)
-	}
+	check(decoder.Decode(&s))
 	s.Configuration = s.UpdateDefaults()
-	return s, s.Validate()
+	check(s.Validate())
+	return s
 }
 
 // types generates the types and the server with oapi-codegen. It returns the adapted document.
 func (f files) types(path string, text []byte) (*openapi3.T, *names, error) {
-	s, err := loadSettings(filepath.Join("api", "tools", "generate", "gen.yaml"))
-	if err != nil {
-		return nil, nil, err
-	}
+	s := loadSettings()
 	document, err := load(text)
 	if err != nil {
 		return nil, nil, unplaced(path, err)
