@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"fmt"
 	"log/slog"
 	"os"
 	"sync/atomic"
@@ -29,11 +30,11 @@ func LoadCertificate(certFile, keyFile string) (*Certificate, error) {
 
 // load reads the files and reports whether they have changed.
 func (c *Certificate) load() (changed bool, err error) {
-	certPEM, err := os.ReadFile(c.certFile)
+	certPEM, err := readFile(c.certFile)
 	if err != nil {
 		return false, err
 	}
-	keyPEM, err := os.ReadFile(c.keyFile)
+	keyPEM, err := readFile(c.keyFile)
 	if err != nil {
 		return false, err
 	}
@@ -46,6 +47,18 @@ func (c *Certificate) load() (changed bool, err error) {
 		c.current.Store(&pair)
 	}
 	return true, err
+}
+
+// readFile reads a regular file. It rejects a pipe, because opening one would block, and so would the end of the process.
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a file", path)
+	}
+	return os.ReadFile(path)
 }
 
 // Run reads the files every second until ctx ends. New connections use the new certificate. While the files
