@@ -4,8 +4,7 @@
 // the test.
 //
 // An avatar, video or lip-sync keeps its status until the test changes it. The stream of events sends each change at
-// once, and ends the waits of the client. Notifications, and those that are sent again, are sent only by
-// [Service.Deliver].
+// once. Notifications, and those that are sent again, are sent only by [Service.Deliver].
 //
 //	func TestPublishing(t *testing.T) {
 //		service := clienttest.New(t)
