@@ -16,8 +16,8 @@ import (
 //
 // Middleware calls [Config.Fail] with an [*Error] instead of next if the request is invalid, if no path of the document
 // matches (404), if the path has no such method (405, with Allow), and if Config.Security returns an error. An
-// operation for GET also serves HEAD. Paths are compared with r.URL.Path as it is, so that a prefix of all paths needs
-// an [http.StripPrefix] around the handler.
+// operation for GET also serves HEAD. Paths are compared as they were sent: /jobs/a%3Acancel is the
+// job "a:cancel". A prefix of all paths needs an [http.StripPrefix] around the handler.
 func (v *Validator) Middleware(next http.Handler) http.Handler {
 	routes := new(pathtemplate.Routes[http.Handler])
 	for _, o := range v.operations {
