@@ -89,6 +89,7 @@ func TestRoutes_Find(t *testing.T) {
 		"GET /of/.json":        "GET /of/{id} id=.json",
 		"POST /of/7:cancel":    "POST /of/{id}:cancel id=7",
 		"GET /of/7:cancel":     "GET /of/{id} id=7:cancel",
+		"POST /of/7%3Acancel":  "405 DELETE, GET, HEAD",
 		"GET /of/..":           "404",
 		"GET //7":              "404",
 		"GET /by/me/1":         "GET /{any}/me/{part} part=1 any=by",
