@@ -49,7 +49,7 @@ func (c *Certificate) load() (changed bool, err error) {
 	return true, err
 }
 
-// readFile reads a regular file. It rejects a pipe, because opening one would block, and so would the end of the process.
+// readFile reads a regular file. It rejects a pipe: opening one would block, and so would the end of the process.
 func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
