@@ -766,7 +766,7 @@ type Problem struct {
 	// | `request_entity_too_large` | 413 | The body is larger than 1 MiB, or larger than 16 KiB if the operation needs no token. For uploads, the limit of the file applies. | Send a smaller body. |
 	// | `too_much_media` | 413 | The total size of the caller's files would exceed the limit. | Delete records that were made from some of the files, or wait until files expire. |
 	// | `unsupported_media_type` | 415 | The operation does not accept the Content-Type, which must be JSON in UTF-8 except for uploads, or Content-Encoding is not `identity`. | Send `application/json` without an encoding. |
-	// | `idempotency_key_reused` | 422 | The key was used with another operation or another body. | Use a new key for each new request. |
+	// | `idempotency_key_reused` | 422 | The key was used with another operation, workspace or body. | Use a new key for each new request. |
 	// | `range_invalid` | 422 | `since` is after `until`. | Correct the range. |
 	// | `replay_empty` | 422 | The replay has neither `event_ids` nor `since` nor `until`. | Set one of them. |
 	// | `text_not_speakable` | 422 | The text contains no letter and no digit. | Add words. |
