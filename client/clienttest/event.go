@@ -2,7 +2,6 @@ package clienttest
 
 import (
 	"context"
-	"encoding/json"
 	"net/netip"
 	"net/url"
 	"time"
@@ -26,25 +25,11 @@ type Event struct {
 	// Defaults to 1.
 	Sequence int64
 
-	// Body is the JSON of the notification, sent unchanged.
+	// Body is the JSON of the notification, sent unchanged, such as that of a gen.SampleEvent.
 	Body []byte
 
 	// Time is the time of signing. Defaults to now.
 	Time time.Time
-}
-
-// Sample returns the document's example of an event with the given type, for use with [Service.Fire] after
-// the test set its URL. The Body is nil if the document does not list the type.
-func Sample(eventType gen.EventType) Event {
-	sample, ok := gen.SampleEvent(eventType, "", "")
-	if !ok {
-		return Event{}
-	}
-	body, err := json.Marshal(sample)
-	if err != nil { // the data was marshalled before
-		panic(err)
-	}
-	return Event{Body: body}
 }
 
 // SetAvatar moves an avatar to a status, through all statuses in between. An avatar becomes

@@ -176,9 +176,10 @@ func TestFire_reportsTheStatusOfTheReceiver(t *testing.T) {
 		t.Errorf("ids %v", r.ids)
 	}
 	for _, eventType := range gen.EventTypes() {
-		sample := clienttest.Sample(eventType)
-		sample.URL = r.url
-		if attempt := s.Fire(sample); !attempt.Delivered() {
+		sample, _ := gen.SampleEvent(eventType, "", "")
+		body, err := json.Marshal(sample)
+		check(t, err)
+		if attempt := s.Fire(clienttest.Event{URL: r.url, Body: body}); !attempt.Delivered() {
 			t.Errorf("the sample of %s: %+v", eventType, attempt)
 		}
 	}
