@@ -33,11 +33,6 @@ type reader struct {
 	leftOut []string
 }
 
-func nameOf(field reflect.StructField) string {
-	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-	return name
-}
-
 // value decodes content into target. It leaves target zero if it fails.
 func (r *reader) value(content []byte, target reflect.Value) bool {
 	kind := target.Kind()
@@ -87,7 +82,7 @@ func (r *reader) object(content []byte, target reflect.Value) bool {
 		return false
 	}
 	for field, value := range target.Fields() {
-		name := nameOf(field)
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		member, sent := members[name]
 		if !sent || r.member(name, member, value) {
 			continue

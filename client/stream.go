@@ -51,7 +51,9 @@ func streamItems[T any](ctx context.Context, c *call) iter.Seq2[*T, error] {
 // items returns the items in the response to a call. Each range sends the request anew.
 func items[T any](ctx context.Context, c *call, decode func(stream.Frame, *T) (leftOut []string, ok bool)) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		s := streamCall{call: c.again()}
+		copied := *c
+		copied.header = c.header.Clone()
+		s := streamCall{call: &copied}
 		err := s.run(ctx, func(a *attempt, f stream.Frame) error {
 			item := new(T)
 			leftOut, ok := decode(f, item)
@@ -70,13 +72,6 @@ func items[T any](ctx context.Context, c *call, decode func(stream.Frame, *T) (l
 			yield(nil, err)
 		}
 	}
-}
-
-// again returns a copy of a call that was not sent.
-func (c *call) again() *call {
-	copied := *c
-	copied.header = c.header.Clone()
-	return &copied
 }
 
 // streamCall is a call whose response is a stream, with its connections.

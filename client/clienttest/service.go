@@ -43,6 +43,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -77,10 +78,11 @@ type Service struct {
 	service   *memory.Service
 	transport *http.Transport
 
-	mu           sync.Mutex
-	requests     []*Request
-	faults       []*scripted
-	allowInvalid bool
+	allowInvalid atomic.Bool
+
+	mu       sync.Mutex
+	requests []*Request
+	faults   []*scripted
 }
 
 // New starts a service on a loopback address. The service stops at the end of the test.
@@ -173,11 +175,7 @@ func (s *Service) ExpireTokens() { s.service.ExpireTokens() }
 
 // AllowInvalid permits requests that the document forbids. Without it, a request that gets 400, 405, 413,
 // 415, or 404 for an unknown path, fails the test.
-func (s *Service) AllowInvalid() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.allowInvalid = true
-}
+func (s *Service) AllowInvalid() { s.allowInvalid.Store(true) }
 
 // checkOperation ends the test if the document has no such operation.
 func (s *Service) checkOperation(id string) {

@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 
 	"github.com/avatarstudio/avatarstudio/gen"
@@ -17,11 +16,6 @@ type event struct {
 	subject string
 
 	call func(context.Context, Delivery) error
-}
-
-// key identifies the subject among the subjects of all types.
-func (e event) key() digest {
-	return sha256.Sum256([]byte(string(e.EventType) + "\x00" + e.subject))
 }
 
 func (h Handlers) decode(body []byte) (event, error) {

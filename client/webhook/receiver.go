@@ -140,7 +140,8 @@ func (r *Receiver) Handle(ctx context.Context, header http.Header, body []byte) 
 
 func (r *Receiver) call(ctx context.Context, e event, delivery Delivery) error {
 	ordered := e.subject != "" && delivery.ID != "" && delivery.Sequence != 0
-	subject, at := e.key(), position{delivery.Sequence, sha256.Sum256([]byte(delivery.ID))}
+	subject := sha256.Sum256([]byte(string(e.EventType) + "\x00" + e.subject))
+	at := position{delivery.Sequence, sha256.Sum256([]byte(delivery.ID))}
 	if ordered && r.sequences.stale(subject, at) {
 		if r.handlers.Stale != nil {
 			r.handlers.Stale(ctx, e.Event, delivery)

@@ -42,6 +42,11 @@ Examples:
 	return root
 }
 
+// group returns a command with subcommands and examples.
+func group(name, usage, examples string, commands ...*cli.Command) *cli.Command {
+	return &cli.Command{Name: name, Usage: usage, Description: "Examples:\n" + examples, Commands: commands}
+}
+
 // leaf returns a command with examples that has the flag --json. See [commandline.Leaf].
 func leaf(name, usage, argsUsage, examples string, flags []cli.Flag, action cli.ActionFunc) *cli.Command {
 	flags = append(flags, &cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"})

@@ -13,16 +13,11 @@ import (
 )
 
 func (p *program) endpointCommand() *cli.Command {
-	return &cli.Command{
-		Name: "endpoint", Usage: "list, pause and enable webhook URLs",
-		Description: "Examples:\n" + example("endpoint", "list"),
-		Commands: []*cli.Command{
-			p.serviceLeaf("list", "list the registered webhook URLs", "", example("endpoint", "list --json"),
-				[]cli.Flag{&cli.IntFlag{Name: "limit", Usage: "maximum number of URLs to list", DefaultText: "all", Validator: positive}}, p.listEndpoints),
-			p.setEndpointCommand("pause", "pause a webhook URL; its events wait", gen.EndpointSwitchPaused),
-			p.setEndpointCommand("enable", "enable a webhook URL that is paused or disabled", gen.EndpointSwitchEnabled),
-		},
-	}
+	return group("endpoint", "list, pause and enable webhook URLs", example("endpoint", "list"),
+		p.serviceLeaf("list", "list the registered webhook URLs", "", example("endpoint", "list --json"),
+			[]cli.Flag{&cli.IntFlag{Name: "limit", Usage: "maximum number of URLs to list", DefaultText: "all", Validator: positive}}, p.listEndpoints),
+		p.setEndpointCommand("pause", "pause a webhook URL; its events wait", gen.EndpointSwitchPaused),
+		p.setEndpointCommand("enable", "enable a webhook URL that is paused or disabled", gen.EndpointSwitchEnabled))
 }
 
 func (p *program) listEndpoints(ctx context.Context, command *cli.Command, c *client.Client) error {

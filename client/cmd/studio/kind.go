@@ -50,20 +50,17 @@ func (p *program) kindCommand(k kind, further ...*cli.Command) *cli.Command {
 	}
 	show := leaf("show", "show the "+k.noun+" with this id", "ID", example(k.name, "show ID"), nil, p.showOne)
 	show.Aliases = []string{"get"}
-	return &cli.Command{
-		Name: k.name, Usage: k.usage, Description: "Examples:\n" + k.examples,
-		Commands: append([]*cli.Command{
-			leaf("create", "create a new "+k.noun+" and print its id", "", k.examples, createFlags(k), p.create),
-			show,
-			leaf("watch", "print the status of the "+k.noun+" until it is final; the exit code is 5 if creation failed", "ID",
-				example(k.name, "watch ID"), nil, p.watchOne),
-			leaf("download", "write the "+k.file+" to a file; resumes an interrupted download", "ID",
-				example(k.name, "download ID -o FILE"), downloadFlags(k), p.download),
-			leaf("list", "list "+k.noun+"s, newest first", "", example(k.name, "list --status failed\n  studio "+k.name+" list --all --json"),
-				listFlags(k), p.list),
-			leaf("delete", "delete the "+k.deletes+" and its files, and cancel its notifications", "ID", example(k.name, "delete ID"), nil, p.delete),
-		}, further...),
-	}
+	return group(k.name, k.usage, k.examples, append([]*cli.Command{
+		leaf("create", "create a new "+k.noun+" and print its id", "", k.examples, createFlags(k), p.create),
+		show,
+		leaf("watch", "print the status of the "+k.noun+" until it is final; the exit code is 5 if creation failed", "ID",
+			example(k.name, "watch ID"), nil, p.watchOne),
+		leaf("download", "write the "+k.file+" to a file; resumes an interrupted download", "ID",
+			example(k.name, "download ID -o FILE"), downloadFlags(k), p.download),
+		leaf("list", "list "+k.noun+"s, newest first", "", example(k.name, "list --status failed\n  studio "+k.name+" list --all --json"),
+			listFlags(k), p.list),
+		leaf("delete", "delete the "+k.deletes+" and its files, and cancel its notifications", "ID", example(k.name, "delete ID"), nil, p.delete),
+	}, further...)...)
 }
 
 func createFlags(k kind) []cli.Flag {

@@ -15,22 +15,17 @@ import (
 )
 
 func (p *program) projectCommand() *cli.Command {
-	return &cli.Command{
-		Name: "project", Usage: "list the projects of a workspace, and share their videos",
-		Description: "Examples:\n" + example("project", "list"),
-		Commands: []*cli.Command{
-			p.serviceLeaf("list", "list the projects of a workspace, newest first", "",
-				example("project", "list --status published --tag onboarding\n  studio project list --workspace 01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10 --json"),
-				[]cli.Flag{
-					workspaceFlag(),
-					&cli.StringFlag{Name: "status", Usage: "list only projects with this status, such as published"},
-					&cli.StringFlag{Name: "tag", Usage: "list only projects with this tag"},
-					&cli.StringFlag{Name: "title", Usage: "list only projects whose title contains this text, in any case"},
-				}, p.listProjects),
-			p.serviceLeaf("share", "print a link at which everyone can watch the video of a project", "ID", example("project", "share ID\n  studio project share --off ID"),
-				[]cli.Flag{&cli.BoolFlag{Name: "off", Usage: "stop sharing; the link does not work any more"}}, p.shareProject),
-		},
-	}
+	return group("project", "list the projects of a workspace, and share their videos", example("project", "list"),
+		p.serviceLeaf("list", "list the projects of a workspace, newest first", "",
+			example("project", "list --status published --tag onboarding\n  studio project list --workspace 01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10 --json"),
+			[]cli.Flag{
+				workspaceFlag(),
+				&cli.StringFlag{Name: "status", Usage: "list only projects with this status, such as published"},
+				&cli.StringFlag{Name: "tag", Usage: "list only projects with this tag"},
+				&cli.StringFlag{Name: "title", Usage: "list only projects whose title contains this text, in any case"},
+			}, p.listProjects),
+		p.serviceLeaf("share", "print a link at which everyone can watch the video of a project", "ID", example("project", "share ID\n  studio project share --off ID"),
+			[]cli.Flag{&cli.BoolFlag{Name: "off", Usage: "stop sharing; the link does not work any more"}}, p.shareProject))
 }
 
 func (p *program) listProjects(ctx context.Context, command *cli.Command, c *client.Client) error {

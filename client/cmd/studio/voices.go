@@ -10,14 +10,9 @@ import (
 )
 
 func (p *program) voiceCommand() *cli.Command {
-	return &cli.Command{
-		Name: "voice", Usage: "list the voices that speak text",
-		Description: "Examples:\n" + example("voice", "list --language pt-BR"),
-		Commands: []*cli.Command{
-			p.serviceLeaf("list", "list the voices that speak text", "", example("voice", "list\n  studio voice list --language pt-BR --json"),
-				[]cli.Flag{&cli.StringFlag{Name: "language", Usage: "list only the voices of this language, such as pt-BR"}}, p.listVoices),
-		},
-	}
+	return group("voice", "list the voices that speak text", example("voice", "list --language pt-BR"),
+		p.serviceLeaf("list", "list the voices that speak text", "", example("voice", "list\n  studio voice list --language pt-BR --json"),
+			[]cli.Flag{&cli.StringFlag{Name: "language", Usage: "list only the voices of this language, such as pt-BR"}}, p.listVoices))
 }
 
 func (p *program) listVoices(ctx context.Context, command *cli.Command, c *client.Client) error {

@@ -13,20 +13,15 @@ import (
 )
 
 func (p *program) webhookCommand() *cli.Command {
-	return &cli.Command{
-		Name: "webhook", Usage: "show and rotate the webhook secrets, and test a receiver",
-		Description: "Examples:\n" + example("webhook", "secret > secret.txt"),
-		Commands: []*cli.Command{
-			p.serviceLeaf("secret", "print the active secrets, newest first", "", example("webhook", "secret > secret.txt"), nil,
-				p.webhookSecrets((*client.Client).GetWebhookSecrets)),
-			p.serviceLeaf("rotate", "create a secret and print the active secrets; the previous ones stay active for 24 hours", "", example("webhook", "rotate > secret.txt"), nil,
-				p.webhookSecrets((*client.Client).RotateWebhookSecret)),
-			p.serviceLeaf("test", "send one sample notification from the service to a URL", "URL",
-				example("webhook", "test https://hooks.example.com/\n  studio webhook test --event lipsync_inference_event https://hooks.example.com/"),
-				[]cli.Flag{&cli.StringFlag{Name: "event", Usage: "event type: " + eventNames(), Value: string(gen.EventTypes()[0])}},
-				p.testWebhook),
-		},
-	}
+	return group("webhook", "show and rotate the webhook secrets, and test a receiver", example("webhook", "secret > secret.txt"),
+		p.serviceLeaf("secret", "print the active secrets, newest first", "", example("webhook", "secret > secret.txt"), nil,
+			p.webhookSecrets((*client.Client).GetWebhookSecrets)),
+		p.serviceLeaf("rotate", "create a secret and print the active secrets; the previous ones stay active for 24 hours", "", example("webhook", "rotate > secret.txt"), nil,
+			p.webhookSecrets((*client.Client).RotateWebhookSecret)),
+		p.serviceLeaf("test", "send one sample notification from the service to a URL", "URL",
+			example("webhook", "test https://hooks.example.com/\n  studio webhook test --event lipsync_inference_event https://hooks.example.com/"),
+			[]cli.Flag{&cli.StringFlag{Name: "event", Usage: "event type: " + eventNames(), Value: string(gen.EventTypes()[0])}},
+			p.testWebhook))
 }
 
 func (p *program) webhookSecrets(
