@@ -13,25 +13,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-// Event is a notification, either from [Service.Events] or made by the test.
-type Event struct {
-	// URL is the destination. Its host must be a loopback address.
-	URL string
-
-	// ID identifies the event. It is the same each time the event is sent. Defaults to a new id.
-	ID string
-
-	// Sequence is the position of the event among the events of the same avatar, video or lip-sync.
-	// Defaults to 1.
-	Sequence int64
-
-	// Body is the JSON of the notification, sent unchanged, such as that of a gen.SampleEvent.
-	Body []byte
-
-	// Time is the time of signing. Defaults to now.
-	Time time.Time
-}
-
 // SetAvatar moves an avatar to a status, through all statuses in between. An avatar becomes
 // consent_pending before it is published or consent_failed, and leaves consent_pending at once if consent
 // was already submitted. A transition that the contract does not allow fails the test.
@@ -56,19 +37,9 @@ func (s *Service) SetInference(id string, status gen.InferenceStatus) {
 // "[fail]", and consent_failed if the title contains "[no-consent]".
 func (s *Service) AutoFinish() { s.service.AutoFinish() }
 
-// Events returns the events of an avatar, video or lip-sync with a registered webhook, in order, whether
-// or not they were sent.
-func (s *Service) Events(id string) []Event {
-	var events []Event
-	for _, message := range s.service.Events(id) {
-		events = append(events, eventOf(message))
-	}
-	return events
-}
-
-func eventOf(message sender.Message) Event {
-	return Event{URL: message.URL, ID: message.ID, Sequence: message.Sequence, Body: message.Body}
-}
+// Events returns the notifications of an avatar, video or lip-sync with a registered webhook, in order, whether
+// or not they were sent. They have no Secrets.
+func (s *Service) Events(id string) []sender.Message { return s.service.Events(id) }
 
 // Secrets returns the active secrets of the user, newest first. Until a rotation that is only Secret.
 func (s *Service) Secrets() []webhook.Secret {
@@ -88,32 +59,36 @@ func (s *Service) Deliver() []sender.Attempt {
 	s.t.Helper()
 	var attempts []sender.Attempt
 	s.service.Deliver(func(message sender.Message) bool {
-		attempt := s.Fire(eventOf(message), message.Secrets...)
+		attempt := s.Fire(message)
 		attempts = append(attempts, attempt)
 		return attempt.Delivered()
 	})
 	return attempts
 }
 
-// Fire sends an event once and returns when the receiver has responded. The event need not come from the
-// service, and may have been sent before. Fire signs it with secrets or, if there are none, with the
-// active secrets. Pass a secret that the receiver does not know to test an invalid signature. Fire sends
-// to loopback addresses only.
-func (s *Service) Fire(event Event, secrets ...webhook.Secret) sender.Attempt {
+// Fire sends a notification once and returns when the receiver has responded. The notification need not come from the
+// service, and may have been sent before. If it has no ID, it gets a new one, and its Sequence is at least 1. Fire signs
+// it with its Secrets or, if there are none, with the active secrets. Set a secret that the receiver does not know to
+// test an invalid signature. The Body, such as that of a gen.SampleEvent, is sent unchanged. Fire sends to loopback
+// addresses only.
+func (s *Service) Fire(message sender.Message) sender.Attempt {
 	s.t.Helper()
-	if event.ID == "" {
-		event.ID = uuid.NewString()
+	return s.FireAt(time.Now(), message)
+}
+
+// FireAt is like [Service.Fire] at another time.
+func (s *Service) FireAt(at time.Time, message sender.Message) sender.Attempt {
+	s.t.Helper()
+	if message.ID == "" {
+		message.ID = uuid.NewString()
 	}
-	if len(secrets) == 0 {
-		secrets = s.Secrets()
+	if len(message.Secrets) == 0 {
+		message.Secrets = s.Secrets()
 	}
+	message.Sequence = max(message.Sequence, 1)
 	config := senderConfig()
-	if !event.Time.IsZero() {
-		config.Now = func() time.Time { return event.Time }
-	}
-	return deliver(s.t.Context(), config, sender.Message{
-		URL: event.URL, ID: event.ID, Sequence: max(event.Sequence, 1), Body: event.Body, Secrets: secrets,
-	})
+	config.Now = func() time.Time { return at }
+	return deliver(s.t.Context(), config, message)
 }
 
 // deliver sends a message once, to a loopback address only.

@@ -1,7 +1,6 @@
 package clienttest_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -147,29 +146,26 @@ func TestFire_reportsTheStatusOfTheReceiver(t *testing.T) {
 	t.Parallel()
 	s := clienttest.New(t)
 	r := newReceiver(t, s)
-	unregistered := clienttest.Event{
+	unregistered := sender.Message{
 		URL: r.url, Body: []byte(`{"event_type":"avatar_event","data":{"avatar_id":"a","status":"published"}}`),
 	}
-	changed := func(change func(*clienttest.Event)) clienttest.Event {
-		event := unregistered
-		change(&event)
-		return event
+	with := func(body string, secrets ...webhook.Secret) sender.Message {
+		return sender.Message{URL: r.url, Body: []byte(body), Secrets: secrets}
 	}
-	another := changed(func(e *clienttest.Event) { e.Body = bytes.Replace(e.Body, []byte(`:"a"`), []byte(`:"b"`), 1) })
+	another := strings.Replace(string(unregistered.Body), `:"a"`, `:"b"`, 1)
 	for name, test := range map[string]struct {
-		event   clienttest.Event
-		secrets []webhook.Secret
+		attempt sender.Attempt
 		status  int
 	}{
-		"unregistered":    {unregistered, nil, 204},
-		"rotated secrets": {another, []webhook.Secret{webhook.NewSecret(), s.Secret}, 204},
-		"bad signature":   {unregistered, []webhook.Secret{webhook.NewSecret()}, 401},
-		"too old":         {changed(func(e *clienttest.Event) { e.Time = time.Now().Add(-time.Hour) }), nil, 401},
-		"unknown type":    {changed(func(e *clienttest.Event) { e.Body = []byte(`{"event_type":"x","data":{}}`) }), nil, 204},
-		"no event":        {changed(func(e *clienttest.Event) { e.Body = []byte(`{`) }), nil, 400},
+		"unregistered":    {s.Fire(unregistered), 204},
+		"rotated secrets": {s.Fire(with(another, webhook.NewSecret(), s.Secret)), 204},
+		"bad signature":   {s.Fire(with(another, webhook.NewSecret())), 401},
+		"too old":         {s.FireAt(time.Now().Add(-time.Hour), unregistered), 401},
+		"unknown type":    {s.Fire(with(`{"event_type":"x","data":{}}`)), 204},
+		"no event":        {s.Fire(with(`{`)), 400},
 	} {
-		if attempt := s.Fire(test.event, test.secrets...); attempt.Status != test.status {
-			t.Errorf("%s: %+v, want %d", name, attempt, test.status)
+		if test.attempt.Status != test.status {
+			t.Errorf("%s: %+v, want %d", name, test.attempt, test.status)
 		}
 	}
 	if len(r.ids) != 3 || slices.Contains(r.ids, "") || r.ids[0] == r.ids[1] {
@@ -179,12 +175,12 @@ func TestFire_reportsTheStatusOfTheReceiver(t *testing.T) {
 		sample, _ := gen.SampleEvent(eventType, "", "")
 		body, err := json.Marshal(sample)
 		check(t, err)
-		if attempt := s.Fire(clienttest.Event{URL: r.url, Body: body}); !attempt.Delivered() {
+		if attempt := s.Fire(sender.Message{URL: r.url, Body: body}); !attempt.Delivered() {
 			t.Errorf("the sample of %s: %+v", eventType, attempt)
 		}
 	}
 	for _, url := range []string{"https://hooks.example.com/", "http://10.0.0.1/", "::", ""} {
-		if attempt := s.Fire(clienttest.Event{URL: url}); attempt.Failure != sender.FailureBlocked {
+		if attempt := s.Fire(sender.Message{URL: url}); attempt.Failure != sender.FailureBlocked {
 			t.Errorf("%q: %+v", url, attempt)
 		}
 	}
