@@ -69,8 +69,8 @@ func (s *Service) Deliver() []sender.Attempt {
 // Fire sends a notification once and returns when the receiver has responded. The notification need not come from
 // the service, and may have been sent before. If it has no ID, it gets a new one, and its Sequence is at least 1. Fire
 // signs it with its Secrets or, if there are none, with the active secrets. Set a secret that the receiver does not
-// know to test an invalid signature. The Body, such as that of a gen.SampleEvent, is sent unchanged. Fire sends to loopback
-// addresses only.
+// know to test an invalid signature. The Body, such as that of a gen.SampleEvent, is sent unchanged. Fire sends to
+// loopback addresses only.
 func (s *Service) Fire(message sender.Message) sender.Attempt {
 	s.t.Helper()
 	return s.FireAt(time.Now(), message)
