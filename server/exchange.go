@@ -105,7 +105,7 @@ func exchangeFrom(ctx context.Context) *exchange {
 
 // errContext returns the error for a layer that passes on a context without the exchange.
 func errContext(layer string) error {
-	return internalError(fmt.Errorf("Config.%s passes on a context that is not derived from that of the request", layer))
+	return internalError(fmt.Errorf("server: Config.%s passes on a context that is not derived from that of the request", layer))
 }
 
 // requireExchange is the layer after one that the caller of New has added.

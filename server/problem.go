@@ -78,7 +78,7 @@ func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 		header.Set("Retry-After", strconv.FormatInt(int64(seconds), 10))
 	}
 	w.WriteHeader(problem.Status)
-	_, _ = w.Write(body) //nolint:gosec // it is JSON; the caller may have disconnected
+	_, _ = w.Write(body) // the caller may have disconnected
 }
 
 // encode returns the problem document.

@@ -85,7 +85,7 @@ func (w *bufferedResponse) Write(body []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	switch {
 	case w.dropReason != nil:
-		return len(body), nil
+		return len(body), nil //nolint:nilerr // FlushError and send return it
 	case w.stream:
 		return w.ResponseWriter.Write(body)
 	}

@@ -7,8 +7,6 @@ import (
 	"net"
 	"net/netip"
 	"time"
-
-	"golang.org/x/net/http/httpguts"
 )
 
 // Config configures a [Sender]. The zero value is valid.
@@ -35,9 +33,6 @@ type Config struct {
 	// RootCAs are the certificate authorities trusted for https. Defaults to those of the system.
 	RootCAs *x509.CertPool
 
-	// UserAgent is the User-Agent header. Defaults to "Avatar-Studio-Webhooks/1".
-	UserAgent string
-
 	// Now returns the time of the signature. Defaults to [time.Now].
 	Now func() time.Time
 }
@@ -46,7 +41,6 @@ func (c Config) withDefaults() Config {
 	c.Timeout = cmp.Or(c.Timeout, 15*time.Second)
 	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 5*time.Second)
 	c.TLSTimeout = cmp.Or(c.TLSTimeout, 5*time.Second)
-	c.UserAgent = cmp.Or(c.UserAgent, "Avatar-Studio-Webhooks/1")
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -62,9 +56,6 @@ func (c Config) validate() error {
 		if !network.IsValid() || network.Addr().Is4In6() {
 			return errors.New("sender: an allowed network is invalid or IPv4 mapped into IPv6")
 		}
-	}
-	if !httpguts.ValidHeaderFieldValue(c.UserAgent) {
-		return errors.New("sender: the user agent is not a header value")
 	}
 	return nil
 }

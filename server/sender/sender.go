@@ -23,6 +23,8 @@ import (
 )
 
 const (
+	userAgent = "Avatar-Studio-Webhooks/1"
+
 	headerLimit  = 64 << 10
 	excerptLimit = 4 << 10
 	// readBuffer bounds the bytes that the kernel accepts from a receiver before an attempt reads them. With
@@ -48,7 +50,7 @@ type Sender struct {
 }
 
 // New returns a Sender. It returns an error if cfg has a negative value, an invalid network or one of IPv4
-// addresses mapped into IPv6, or a user agent that is no header value.
+// addresses mapped into IPv6.
 func New(cfg Config) (*Sender, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -172,7 +174,7 @@ func (s *Sender) newRequest(ctx context.Context, method, rawURL string, body io.
 		return nil, err
 	}
 	request.URL, request.Host = target, target.Host
-	request.Header.Set("User-Agent", s.config.UserAgent)
+	request.Header.Set("User-Agent", userAgent)
 	request.Header.Set("Accept-Encoding", "identity") // a compressed excerpt would not be readable
 	return request, nil
 }

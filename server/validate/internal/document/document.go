@@ -69,8 +69,8 @@ func (e *Error) Error() string {
 //nolint:gochecknoglobals // never changed
 var inOneLine = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
-// parse parses one YAML or JSON document. file is its name in positions. The node is nil if the syntax is invalid. After
-// other errors, it lacks the invalid values.
+// parse parses one YAML or JSON document. file is its name in positions. The node is nil if the syntax is invalid.
+// After other errors, it lacks the invalid values.
 //
 // It rejects duplicate names, more than 200 levels of nesting, a second document, and YAML that has no
 // equivalent in JSON: names that are not scalars, << that merges objects, tags other than those of JSON's types, and
