@@ -94,11 +94,11 @@ func send[T any](
 // response is the ResponseWriter of an operation that may respond with a stream. It sends the items of the stream.
 type response struct {
 	http.ResponseWriter
-	request context.Context //nolint:containedctx // that of the request
-	ctx     context.Context //nolint:containedctx // that of the operation
-	cancel  context.CancelCauseFunc
-	head    bool
-	server  *http.Server // may be nil
+	request  context.Context //nolint:containedctx // that of the request
+	ctx      context.Context //nolint:containedctx // that of the operation
+	shutdown context.Context //nolint:containedctx // that of the server
+	cancel   context.CancelCauseFunc
+	head     bool
 
 	to      http.ResponseWriter // of the stream, or nil before it has begun
 	control *http.ResponseController
@@ -125,7 +125,8 @@ func Open(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, *http.Re
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
 	server, _ := r.Context().Value(http.ServerContextKey).(*http.Server)
 	opened := &response{
-		ResponseWriter: w, request: r.Context(), ctx: ctx, cancel: cancel, head: r.Method == http.MethodHead, server: server,
+		ResponseWriter: w, request: r.Context(), ctx: ctx, cancel: cancel, head: r.Method == http.MethodHead,
+		shutdown: shutdownOf(server),
 	}
 	unregister := context.AfterFunc(r.Context(), opened.cancelRequest)
 	return opened, r.WithContext(ctx), func() { unregister(); cancel(nil) }
@@ -237,7 +238,7 @@ func begin(to http.ResponseWriter, status int, mediaType string, headers func(ht
 	})
 	w.timer = time.AfterFunc(Heartbeat, w.beat)
 	w.timer.Reset(Heartbeat) // after the assignment, which beat reads
-	w.unwatch = context.AfterFunc(shutdownOf(w.server), func() { w.cancel(ErrShutdown) })
+	w.unwatch = context.AfterFunc(w.shutdown, func() { w.cancel(ErrShutdown) })
 	return w, nil
 }
 
