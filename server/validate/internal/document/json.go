@@ -17,6 +17,8 @@ type jsonParser struct {
 	dec  *jsontext.Decoder
 	errs []Error
 
+	unused []Node // allocated for the next values
+
 	last         int // the offset of the last position
 	line, column int // there, both from 0
 }
@@ -58,30 +60,46 @@ func (p *jsonParser) next() Position {
 	return p.position(len(p.text) - len(rest))
 }
 
+// read reads a token. Its text is a part of the document unless it is a string with escapes.
+func (p *jsonParser) read() (text string, err error) {
+	token, err := p.dec.ReadToken()
+	if err != nil {
+		return "", err
+	}
+	text = strings.Trim(p.text[p.last:p.dec.InputOffset()], `"`)
+	if strings.Contains(text, `\`) {
+		text = token.String()
+	}
+	return text, nil
+}
+
 // value reads a value. The error is one of the syntax.
 func (p *jsonParser) value(parent *Node, token string, depth int) (*Node, error) {
-	n := &Node{Kind: p.dec.PeekKind(), Position: p.next(), parent: parent, token: token}
+	if len(p.unused) == 0 {
+		p.unused = make([]Node, 64)
+	}
+	n := &p.unused[0]
+	p.unused = p.unused[1:]
+	*n = Node{Kind: p.dec.PeekKind(), Position: p.next(), parent: parent, token: token}
 	if depth > maxDepth {
 		p.errs = append(p.errs, Error{Position: n.Position, Detail: "is nested too deep"})
 		return n, p.dec.SkipValue()
 	}
-	read, err := p.dec.ReadToken()
+	text, err := p.read()
 	if err != nil {
 		return nil, err
 	}
 	isObject := n.Kind == jsontext.KindBeginObject
 	if !isObject && n.Kind != jsontext.KindBeginArray {
-		n.Text = read.String()
+		n.Text = text
 		return n, nil
 	}
 	for next := p.dec.PeekKind(); next != jsontext.KindEndObject && next != jsontext.KindEndArray; next = p.dec.PeekKind() {
 		m := Member{Name: strconv.Itoa(len(n.Elements)), Position: p.next()}
 		if isObject {
-			name, err := p.dec.ReadToken()
-			if err != nil {
+			if m.Name, err = p.read(); err != nil {
 				return nil, err
 			}
-			m.Name = name.String()
 		}
 		if m.Value, err = p.value(n, m.Name, depth+1); err != nil {
 			return nil, err
