@@ -54,7 +54,7 @@ func (l *Listener) serve(next http.Handler, w *response, r *http.Request) {
 		return
 	}
 	b := &body{ReadCloser: r.Body, conn: w.conn, began: time.Now(), response: w}
-	b.buffered = !l.cfg.Streamed(r)
+	b.buffered = l.cfg.Streamed == nil || !l.cfg.Streamed(r)
 	// A copy, because net/http looks at the type of its own Body to decide whether the client still
 	// waits for 100 Continue. With another type, it waits for the body before it sends the response.
 	r = r.WithContext(r.Context())

@@ -34,7 +34,7 @@ type conn struct {
 
 func newConn(l *Listener, inner net.Conn) *conn {
 	c := &conn{Conn: inner, listener: l, address: networkOf(inner.RemoteAddr())}
-	if ip := addressOf(inner.RemoteAddr()); ip.IsValid() && l.cfg.Trusted(ip) {
+	if ip := addressOf(inner.RemoteAddr()); ip.IsValid() && l.cfg.Trusted != nil && l.cfg.Trusted(ip) {
 		c.trusted, c.address = true, netip.PrefixFrom(ip, ip.BitLen()) // separate from other addresses of its network
 	}
 	c.fresh.Store(true)

@@ -123,12 +123,6 @@ func New(inner net.Listener, cfg Config) *Listener {
 	cfg.MaxConnectionsPerAddress = cmp.Or(cfg.MaxConnectionsPerAddress, max(1, cfg.MaxConnections/2))
 	cfg.MaxBodyBytes = cmp.Or(cfg.MaxBodyBytes, DefaultMaxBodyBytes)
 	cfg.MaxResponseBytes = cmp.Or(cfg.MaxResponseBytes, DefaultMaxResponseBytes)
-	if cfg.Trusted == nil {
-		cfg.Trusted = func(netip.Addr) bool { return false }
-	}
-	if cfg.Streamed == nil {
-		cfg.Streamed = func(*http.Request) bool { return false }
-	}
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	l := &Listener{Listener: inner, cfg: cfg, networks: make(map[netip.Prefix]*network)}
 	l.unread.waiting = make(map[*response]struct{})
