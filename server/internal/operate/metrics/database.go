@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -20,30 +19,20 @@ const (
 	statusTimeout = 3 * time.Second
 )
 
-var errNoDatabase = errors.New("metrics: no database is open")
-
-// database has the metrics of a store, once one has been set.
+// database has the metrics of a store.
 type database struct {
+	db *store.Store
+
 	mu     sync.Mutex
-	db     *store.Store
 	next   time.Time // when the cached status expires
 	latest store.Status
 	err    error
-}
-
-func (d *database) watch(db *store.Store) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.db, d.next = db, time.Time{}
 }
 
 // status returns the status of the queue, from the cache if it has not expired.
 func (d *database) status() (store.Status, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.db == nil {
-		return store.Status{}, errNoDatabase
-	}
 	if began := time.Now(); !began.Before(d.next) {
 		limited, cancel := context.WithTimeout(context.Background(), statusTimeout)
 		defer cancel()
@@ -56,17 +45,8 @@ func (d *database) status() (store.Status, error) {
 	return d.latest, d.err
 }
 
-func (d *database) connections() []store.Connections {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.db == nil {
-		return nil
-	}
-	return d.db.Connections()
-}
-
 func (d *database) collect(now scrape) {
-	for _, c := range d.connections() {
+	for _, c := range d.db.Connections() {
 		now.gaugef(float64(c.InUse), `studiod_database_connections{pool=%q,state="in_use"}`, c.Pool)
 		now.gaugef(float64(c.Idle), `studiod_database_connections{pool=%q,state="idle"}`, c.Pool)
 		now.gaugef(float64(c.Max), `studiod_database_connections_max{pool=%q}`, c.Pool)

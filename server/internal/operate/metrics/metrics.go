@@ -26,9 +26,8 @@ import (
 
 // Metrics are the metrics of a process. They are safe for concurrent use.
 type Metrics struct {
-	set      *metrics.Set
-	scrapes  *semaphore.Weighted
-	database *database
+	set     *metrics.Set
+	scrapes *semaphore.Weighted
 
 	responses        cache[response, responseMetrics]
 	attempts         cache[attempt, *metrics.Counter]
@@ -56,10 +55,9 @@ type attempt struct {
 // New returns the metrics of a process. version is the version of the program.
 func New(version string) *Metrics {
 	metrics.ExposeMetadata(true)
-	m := &Metrics{set: metrics.NewSet(), scrapes: semaphore.NewWeighted(scrapes), database: new(database)}
+	m := &Metrics{set: metrics.NewSet(), scrapes: semaphore.NewWeighted(scrapes)}
 	m.attemptDurations = m.histogramf([]float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 15}, "studiod_delivery_attempt_duration_seconds")
 	scrape{m.set}.gaugef(1, `studiod_build_info{go=%q,version=%q}`, runtime.Version(), version)
-	m.collect(m.database.collect)
 	m.begin()
 	return m
 }
@@ -84,8 +82,8 @@ func (m *Metrics) begin() {
 	}
 }
 
-// Watch adds the metrics of a database: its queue and its connections. A scrape before that lacks them.
-func (m *Metrics) Watch(db *store.Store) { m.database.watch(db) }
+// Watch adds the metrics of a database: its queue and its connections. Call it once.
+func (m *Metrics) Watch(db *store.Store) { m.collect((&database{db: db}).collect) }
 
 // WatchCertificate adds the expiry of the certificate of the server. Call it once.
 func (m *Metrics) WatchCertificate(expires func() time.Time) {
