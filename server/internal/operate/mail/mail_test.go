@@ -65,7 +65,6 @@ func TestMailer_Send_usesTLSBeyondThisMachine(t *testing.T) {
 	}{
 		"STARTTLS":               {starttls, smtptest.Config{TLS: security, Password: "pass"}, roots, ""},
 		"implicit TLS":           {implicit, smtptest.Config{TLS: security, Password: "pass", Implicit: true}, roots, ""},
-		"AUTH LOGIN":             {starttls, smtptest.Config{TLS: security, Password: "pass", Logins: "LOGIN"}, roots, ""},
 		"without STARTTLS":       {starttls, smtptest.Config{Password: "pass"}, roots, "unsupported"},
 		"no login, no STARTTLS":  {"smtp://example.com?from=robot@example.com", smtptest.Config{}, roots, "unsupported"},
 		"unknown certificate":    {starttls, smtptest.Config{TLS: security, Password: "pass"}, x509.NewCertPool(), "certificate"},

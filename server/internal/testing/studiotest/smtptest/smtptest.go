@@ -23,7 +23,7 @@ type Config struct {
 	TLS      *tls.Config // offers STARTTLS, and refuses mails without it
 	Implicit bool        // begins with TLS
 	Password string      // refuses mails without a login that has it
-	Logins   string      // that are offered, PLAIN or LOGIN; default PLAIN
+	Logins   string      // that are offered; default PLAIN, which alone succeeds
 	// Answer returns the answer to a command, such as RCPT, or to the mail, as the command ".". "" accepts it, and
 	// "hang" is no answer. Default: all are accepted.
 	Answer func(command string) string
@@ -152,13 +152,8 @@ func (s *Server) serve(connection net.Conn) {
 			}
 		case "AUTH":
 			mechanism, encoded, _ := strings.Cut(argument, " ")
-			for _, asked := range []string{"user", "password"} {
-				if mechanism == "LOGIN" && answer(command, "334 "+base64.StdEncoding.EncodeToString([]byte(asked))) {
-					encoded, _ = lines.ReadLine()
-				}
-			}
 			secret, _ := base64.StdEncoding.DecodeString(encoded)
-			if state.loggedIn = mechanism == s.logins() && strings.HasSuffix("\x00"+string(secret), "\x00"+s.cfg.Password); state.loggedIn {
+			if state.loggedIn = mechanism == "PLAIN" && strings.HasSuffix("\x00"+string(secret), "\x00"+s.cfg.Password); state.loggedIn {
 				answer(command, "235 welcome")
 			} else {
 				answer(command, "535 wrong password of "+string(secret))
