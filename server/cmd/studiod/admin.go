@@ -93,7 +93,7 @@ func (d *daemon) openAdmin(ctx context.Context) error {
 	}
 	host, _, _ := net.SplitHostPort(d.cfg.Admin.Addr) // Listen has accepted it
 	limits := httpserver.Config{MaxConnections: maxAdminConnections, MaxResponseBytes: maxAdminResponse, Logger: d.cfg.Logger}
-	a := &admin{metrics: d.metrics, listener: httpserver.New(inner, limits), host: host, logger: d.cfg.Logger} //nolint:contextcheck // the listener lives until it is closed
+	a := &admin{metrics: d.metrics, listener: httpserver.New(inner, limits), host: host, logger: d.cfg.Logger}
 	a.state.Store(&adminState{name: "starting"})
 	a.http = d.newServer(a.handler())
 	a.http.ReadTimeout, a.http.WriteTimeout = 0, adminWriteTimeout // a profile ends with the first; pprof extends the second

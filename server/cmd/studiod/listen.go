@@ -76,7 +76,7 @@ func (d *daemon) listenOn(ctx context.Context, flag, addr string, limits httpser
 	}
 	limits.Logger = d.cfg.Logger
 	limits.Trusted = d.cfg.TrustedProxies.Contains
-	listener := httpserver.New(inner, limits) //nolint:contextcheck // it lives until it is closed
+	listener := httpserver.New(inner, limits)
 	d.onClose(func() error {
 		if err := listener.Close(); !errors.Is(err, net.ErrClosed) { // by the server that serves it
 			return err

@@ -55,7 +55,7 @@ func (s *secureConn) Write(p []byte) (int, error) {
 // Read performs the handshake first. It returns an error if the client sends too many frames. net/http closes the
 // connection then.
 func (s *secureConn) Read(p []byte) (int, error) {
-	if err := s.Conn.(*tls.Conn).Handshake(); err != nil { //nolint:forcetypeassert // Accept sets it
+	if err := s.Conn.(*tls.Conn).Handshake(); err != nil { //nolint:forcetypeassert,noctx // Accept sets it, and the deadline of Read ends it
 		if plain, ok := errors.AsType[tls.RecordHeaderError](err); ok && plain.Conn != nil && speaksHTTP(plain.RecordHeader[:]) {
 			_, _ = s.conn.Conn.Write(s.conn.problemOf(http.StatusBadRequest, "This port speaks TLS: use https.")) // best effort
 		}
