@@ -12,6 +12,8 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
@@ -33,7 +35,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/store/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/telemetry/tracing"
-	"github.com/avatarstudio/avatarstudio/server/internal/telemetry/tracing/otlp"
 	"github.com/avatarstudio/avatarstudio/server/internal/web/console"
 	"github.com/avatarstudio/avatarstudio/server/internal/web/share"
 	"github.com/avatarstudio/avatarstudio/server/sender"
@@ -82,9 +83,10 @@ type daemon struct {
 	cfg      daemonConfig
 	closers  []func() error // of the open parts
 	metrics  *metrics.Metrics
-	admin    *admin         // nil if disabled
-	noAdmin  error          // why the optional server for operators did not start
-	traces   *otlp.Exporter // nil if disabled
+	admin    *admin               // nil if disabled
+	noAdmin  error                // why the optional server for operators did not start
+	traces   trace.TracerProvider // nil if disabled, as is the next one
+	tracer   trace.Tracer
 	listener *httpserver.Listener
 	host     string
 	store    *store.Store
@@ -163,7 +165,7 @@ func (d *daemon) openAPI(ctx context.Context) error {
 		return err
 	}
 	if d.traces != nil {
-		handler = &tracing.Handler{Next: handler, Tracer: d.traces.Tracer()}
+		handler = &tracing.Handler{Next: handler, Tracer: d.tracer}
 	}
 	handler = d.cfg.TrustedProxies.Handler(withDocs(handler))
 	if d.certificate != nil {
@@ -191,7 +193,7 @@ func (d *daemon) openStorage(ctx context.Context) (err error) {
 		return commandline.Usage(err)
 	}
 	d.onClose(func() error { d.sender.Close(); return nil })
-	cfg := store.Config{Traces: d.traces.Provider(), Logger: d.cfg.Logger}
+	cfg := store.Config{Traces: d.traces, Logger: d.cfg.Logger}
 	if d.revocations != nil {
 		cfg.Daemon, cfg.OnRevoke = true, d.revocations.Revoke
 	}
@@ -243,7 +245,7 @@ func (d *daemon) openPool(ctx context.Context) error {
 	}
 	d.pool = render.New(render.Config{
 		Store: d.store, Studio: d.studio, Renderer: renderer, Timeout: d.cfg.Render.Timeout, Workers: d.cfg.Render.Workers,
-		OnRendering: d.metrics.Rendered, Tracer: d.traces.Tracer(), Logger: d.cfg.Logger,
+		OnRendering: d.metrics.Rendered, Tracer: d.tracer, Logger: d.cfg.Logger,
 	})
 	return nil
 }
@@ -252,7 +254,7 @@ func (d *daemon) openPool(ctx context.Context) error {
 func (d *daemon) openDeliverer() {
 	cfg := deliver.Config{
 		Store: d.store, Studio: d.studio, Sender: d.sender, Workers: d.cfg.Workers, Rate: d.cfg.Rate,
-		OnRenderDue: d.pool.Wake, OnAttempt: d.metrics.Attempted, Tracer: d.traces.Tracer(), Logger: d.cfg.Logger,
+		OnRenderDue: d.pool.Wake, OnAttempt: d.metrics.Attempted, Tracer: d.tracer, Logger: d.cfg.Logger,
 	}
 	if d.mailer != nil {
 		cfg.Alert = d.mailAlert

@@ -27,14 +27,15 @@ func collectorURL() string {
 }
 
 // openMonitoring starts the trace exporter and the server for operators, if they are configured.
-func (d *daemon) openMonitoring(ctx context.Context) (err error) {
+func (d *daemon) openMonitoring(ctx context.Context) error {
 	d.metrics = metrics.New(commandline.Version())
 	if d.cfg.Collector != "" {
-		d.traces, err = otlp.New(ctx, otlp.Config{URL: d.cfg.Collector, Version: commandline.Version(), Logger: d.cfg.Logger})
+		provider, closeProvider, err := otlp.New(ctx, otlp.Config{URL: d.cfg.Collector, Version: commandline.Version(), Logger: d.cfg.Logger})
 		if err != nil {
 			return usagef("%w", err)
 		}
-		d.onClose(func() error { d.traces.Close(); return nil })
+		d.traces, d.tracer = provider, provider.Tracer("github.com/avatarstudio/avatarstudio")
+		d.onClose(func() error { closeProvider(); return nil })
 	}
 	return d.openAdmin(ctx)
 }

@@ -13,7 +13,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/trace"
 )
 
 const (
@@ -45,26 +44,20 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Exporter exports spans in the background. Making spans never blocks: if the collector is too slow, spans are
-// dropped. An Exporter is safe for concurrent use. A nil Exporter has no provider and no tracer.
-type Exporter struct {
-	provider *sdk.TracerProvider
-	tracer   trace.Tracer
-	close    func()
-}
-
-// New returns an Exporter. It does not connect to the collector; failed exports are logged. It returns
-// [ErrURL] or [ErrHeaders] if the configuration is not valid.
-func New(ctx context.Context, cfg Config) (*Exporter, error) {
+// New returns a provider whose spans are exported in the background, and a function that exports the remaining ones for
+// up to one second and drops the others. Making spans never blocks: if the collector is too slow, spans are dropped.
+// New does not connect to the collector; failed exports are logged. It returns [ErrURL] or [ErrHeaders] if the
+// configuration is not valid.
+func New(ctx context.Context, cfg Config) (provider *sdk.TracerProvider, closeProvider func(), err error) {
 	target, err := url.Parse(cfg.URL)
 	if err != nil || target.Scheme != "http" && target.Scheme != "https" || target.Host == "" ||
 		target.User != nil || target.RawQuery != "" || target.Fragment != "" {
-		return nil, ErrURL
+		return nil, nil, ErrURL
 	}
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	collector, err := newCollector(target)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	service, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithHost(), resource.WithAttributes(
 		attribute.String("service.name", "studiod"), attribute.String("service.version", cfg.Version),
@@ -75,41 +68,16 @@ func New(ctx context.Context, cfg Config) (*Exporter, error) {
 	collector.logger = cfg.Logger
 	exports, cancelExports := context.WithCancel(context.WithoutCancel(ctx))
 	collector.ctx = exports
-	provider := sdk.NewTracerProvider(
+	provider = sdk.NewTracerProvider(
 		sdk.WithResource(service),
 		sdk.WithBatcher(collector, sdk.WithMaxQueueSize(maxQueue), sdk.WithExportTimeout(exportTimeout)),
 		sdk.WithRawSpanLimits(sdk.SpanLimits{
 			AttributeValueLengthLimit: maxValueLength, AttributeCountLimit: maxAttributes, LinkCountLimit: 1,
 		}),
 	)
-	closeExporter := func() {
+	return provider, func() {
 		defer time.AfterFunc(flushTimeout, cancelExports).Stop()
 		_ = provider.Shutdown(context.WithoutCancel(ctx)) // collector has logged the error
 		cancelExports()
-	}
-	tracer := provider.Tracer("github.com/avatarstudio/avatarstudio")
-	return &Exporter{provider: provider, tracer: tracer, close: closeExporter}, nil
-}
-
-// Provider returns the provider for libraries that make spans. It is nil if e is nil.
-func (e *Exporter) Provider() trace.TracerProvider {
-	if e == nil {
-		return nil
-	}
-	return e.provider
-}
-
-// Tracer returns the tracer for spans of the service. It is nil if e is nil.
-func (e *Exporter) Tracer() trace.Tracer {
-	if e == nil {
-		return nil
-	}
-	return e.tracer
-}
-
-// Close exports the remaining spans for up to one second and drops the others.
-func (e *Exporter) Close() {
-	if e != nil {
-		e.close()
-	}
+	}, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/goleak"
 
@@ -22,27 +23,27 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func open(t *testing.T, cfg otlp.Config) *otlp.Exporter {
+func open(t *testing.T, cfg otlp.Config) (spans *sdk.TracerProvider, closeProvider func()) {
 	t.Helper()
-	exporter, err := otlp.New(t.Context(), cfg)
+	spans, closeProvider, err := otlp.New(t.Context(), cfg)
 	harness.Check(t, err)
-	return exporter
+	return spans, closeProvider
 }
 
 // Spans are exported with allowed attributes only, and without the texts of errors.
 func TestExporter_removesPersonalDataAndSecrets(t *testing.T) {
 	t.Parallel()
 	collector := otlptest.New(t, nil)
-	exporter := open(t, otlp.Config{URL: collector.URL, Version: "v1"})
-	_, span := exporter.Tracer().Start(t.Context(), "deliver", trace.WithAttributes(
+	provider, closeProvider := open(t, otlp.Config{URL: collector.URL, Version: "v1"})
+	_, span := provider.Tracer("").Start(t.Context(), "deliver", trace.WithAttributes(
 		attribute.String("studio.event", "e-1"), attribute.String("url.full", "https://a/?canary"), attribute.String("user.email", "canary"),
 	))
 	span.RecordError(errors.New("canary"))
 	span.AddEvent("canary")
 	span.SetStatus(codes.Error, "canary")
 	span.End()
-	exporter.Flush(t.Context())
-	exporter.Close()
+	_ = provider.ForceFlush(t.Context())
+	closeProvider()
 	spans := collector.Spans()
 	if len(spans) != 1 || spans[0].Attributes["studio.event"] != "e-1" || !spans[0].Error || strings.Contains(spans[0].Text, "canary") {
 		t.Errorf("the exported spans are %+v", spans)
@@ -61,13 +62,13 @@ func TestExporter_dropsSpansWhenCollectorHangs(t *testing.T) {
 		return false
 	})
 	var log bytes.Buffer
-	exporter := open(t, otlp.Config{URL: collector.URL, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	provider, closeProvider := open(t, otlp.Config{URL: collector.URL, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	const spans = 10_000
 	for range spans {
-		_, span := exporter.Tracer().Start(t.Context(), "deliver")
+		_, span := provider.Tracer("").Start(t.Context(), "deliver")
 		span.End()
 	}
-	exporter.Close() // must not wait for the collector
+	closeProvider() // must not wait for the collector
 	close(hanging)
 	if n := len(collector.Spans()); n > 6000 {
 		t.Errorf("%d spans were exported, want at most a full queue", n)
@@ -88,17 +89,17 @@ func TestExporter_logsFailuresOnce(t *testing.T) {
 		return unavailable.Load()
 	})
 	var log bytes.Buffer
-	exporter := open(t, otlp.Config{URL: collector.URL, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	provider, closeProvider := open(t, otlp.Config{URL: collector.URL, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	export := func() {
-		_, span := exporter.Tracer().Start(t.Context(), "deliver")
+		_, span := provider.Tracer("").Start(t.Context(), "deliver")
 		span.End()
-		exporter.Flush(context.Background())
+		_ = provider.ForceFlush(context.Background())
 	}
 	for _, failing := range []bool{false, true, true, true, false, false} {
 		unavailable.Store(failing)
 		export()
 	}
-	exporter.Close()
+	closeProvider()
 	if text := log.String(); strings.Count(text, "\n") != 2 || !strings.Contains(text, "trace collector fails") || !strings.Contains(text, "trace collector succeeds again") {
 		t.Errorf("the log is %s", text)
 	}
@@ -110,10 +111,10 @@ func TestExporter_sendsTheHeadersOfTheEnvironment(t *testing.T) {
 	collector := otlptest.New(t, func(_ http.ResponseWriter, r *http.Request) bool {
 		return r.Header.Get("Authorization") != "Basic canary" || r.Header.Get("X-Team") != "a=b"
 	})
-	exporter := open(t, otlp.Config{URL: collector.URL})
-	_, span := exporter.Tracer().Start(t.Context(), "deliver")
+	provider, closeProvider := open(t, otlp.Config{URL: collector.URL})
+	_, span := provider.Tracer("").Start(t.Context(), "deliver")
 	span.End()
-	exporter.Close()
+	closeProvider()
 	if len(collector.Spans()) != 1 {
 		t.Error("a header is not sent")
 	}
@@ -122,7 +123,7 @@ func TestExporter_sendsTheHeadersOfTheEnvironment(t *testing.T) {
 func TestNew_refusesInvalidEnvironment(t *testing.T) {
 	for _, value := range []string{"canary", "=canary", "a=canary%zz"} {
 		t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", value)
-		if _, err := otlp.New(t.Context(), otlp.Config{URL: "http://localhost:4318"}); !errors.Is(err, otlp.ErrHeaders) || strings.Contains(err.Error(), "canary") {
+		if _, _, err := otlp.New(t.Context(), otlp.Config{URL: "http://localhost:4318"}); !errors.Is(err, otlp.ErrHeaders) || strings.Contains(err.Error(), "canary") {
 			t.Errorf("with the headers %q, New returns %v", value, err)
 		}
 	}
