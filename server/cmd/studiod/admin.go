@@ -108,7 +108,6 @@ func (d *daemon) openAdmin(ctx context.Context) error {
 func (d *daemon) showAdmin(ctx context.Context) {
 	switch {
 	case d.admin != nil:
-		d.metrics.Watch(d.store)
 		d.admin.state.Store(&adminState{name: "ready", checks: d.readyChecks(), acme: d.acme})
 		d.cfg.Logger.InfoContext(ctx, "serving operators", "url", "http://"+d.admin.listener.Addr().String())
 	case d.noAdmin != nil:

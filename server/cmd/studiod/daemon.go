@@ -216,6 +216,7 @@ func (d *daemon) openStorage(ctx context.Context) (err error) {
 		return err
 	}
 	d.onClose(d.store.Close)
+	d.metrics.Watch(d.store)
 	keepPrivate(ctx, d.cfg.Database, d.cfg.Logger)
 	if err := d.openSecrets(ctx, newFile); err != nil {
 		return err
