@@ -3,7 +3,6 @@ package studio
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/netip"
 	"time"
 )
@@ -21,19 +20,13 @@ const (
 // linkLifetimes are the times after which links expire.
 //
 //nolint:gochecknoglobals // a table
-var linkLifetimes = map[LinkPurpose]time.Duration{SetupLink: 30 * time.Minute, InviteLink: 7 * 24 * time.Hour, ResetLink: 24 * time.Hour}
+var linkLifetimes = map[LinkPurpose]struct {
+	time  time.Duration
+	words string
+}{SetupLink: {30 * time.Minute, "30 minutes"}, InviteLink: {7 * 24 * time.Hour, "7 days"}, ResetLink: {24 * time.Hour, "24 hours"}}
 
-// Lifetime returns for how long a link is valid, in words such as "7 days".
-func (p LinkPurpose) Lifetime() string {
-	switch d := linkLifetimes[p]; {
-	case d > 24*time.Hour:
-		return fmt.Sprintf("%d days", d/(24*time.Hour))
-	case d > time.Hour:
-		return fmt.Sprintf("%d hours", d/time.Hour)
-	default:
-		return fmt.Sprintf("%d minutes", d/time.Minute)
-	}
-}
+// Lifetime returns for how long a link is valid, in words.
+func (p LinkPurpose) Lifetime() string { return linkLifetimes[p].words }
 
 // ErrLink is returned if a link was used or has expired, or does not exist.
 var ErrLink = errors.New("studio: the link was used or has expired")
@@ -82,7 +75,7 @@ func (s *Service) NewSetupLink(ctx context.Context) (secret string, err error) {
 func (s *Service) newLink(ctx context.Context, link Link) (secret string, err error) {
 	now := s.now()
 	secret, token := newRefreshToken(now)
-	link.Hash, link.ExpiresAt = token.Hash, now.Add(linkLifetimes[link.Purpose])
+	link.Hash, link.ExpiresAt = token.Hash, now.Add(linkLifetimes[link.Purpose].time)
 	return secret, s.operators.AddLink(ctx, link)
 }
 

@@ -65,39 +65,21 @@ func (s *Subject) projectStatus() string {
 }
 
 // Status returns the status of a project. That of an imported one is any text.
-func (p Project) Status() string {
-	if p.Subject != nil {
-		return p.Subject.projectStatus()
-	}
-	return p.imported().Status
-}
+func (p Project) Status() string { return p.labels().Status }
 
-// title returns the title of a project, or nil.
-func (p Project) title() *string {
-	if p.Subject != nil {
-		return p.Subject.Title
-	}
-	return p.imported().Title
-}
-
-// TagNames returns the names of the tags of a project.
-func (p Project) TagNames() []string {
-	if p.Subject != nil {
-		return p.Subject.Project.Tags.Names
-	}
-	return p.imported().Tags.Names
-}
-
-// importedProject is what the domain reads of the document of an imported project.
-type importedProject struct {
+// projectLabels is what the domain reads of the document of an imported project, and has of the others, too.
+type projectLabels struct {
 	Title  *string `json:"title"`
 	Status string  `json:"status"`
 	Tags   Tags    `json:"tags"`
 }
 
-func (p Project) imported() (document importedProject) {
-	_ = json.Unmarshal([]byte(p.Document), &document) // the import has checked it
-	return document
+func (p Project) labels() (labels projectLabels) {
+	if p.Subject != nil {
+		return projectLabels{p.Subject.Title, p.Subject.projectStatus(), p.Subject.Project.Tags}
+	}
+	_ = json.Unmarshal([]byte(p.Document), &labels) // the import has checked it
+	return labels
 }
 
 func (p Project) position() Position { return Position{p.CreatedAt, p.ID} }
@@ -171,8 +153,12 @@ type ProjectFilter struct {
 }
 
 func (f ProjectFilter) selects(p Project) bool {
-	return (f.Status == "" || strings.EqualFold(f.Status, p.Status())) && (f.Tag == "" || slices.Contains(p.TagNames(), f.Tag)) &&
-		(f.Title == "" || hasTitle(p.title(), f.Title))
+	if f == (ProjectFilter{WorkspaceID: f.WorkspaceID}) {
+		return true
+	}
+	labels := p.labels()
+	return (f.Status == "" || strings.EqualFold(f.Status, labels.Status)) && (f.Tag == "" || slices.Contains(labels.Tags.Names, f.Tag)) &&
+		(f.Title == "" || hasTitle(labels.Title, f.Title))
 }
 
 // list identifies the list of a filter in its cursors.

@@ -40,7 +40,7 @@ func TestOperator_seesUsersAndWaitingWork(t *testing.T) {
 		v.get("/console/users?email=nobody@example.com").want(t, http.StatusOK, "No user found.")
 		service := v.get("/console/service")
 		service.want(t, http.StatusOK, "<td>1</td><td>", "https://paused.example<", "(1 in total)", "v1.2.3", "12 Jan 2026, 09:30:00 UTC", "up to 256 notifications", "up to 3 at once",
-			"12 Jan 2026, 08:00:00 UTC", "2.5 MB, compressed", "<dd>1h</dd>", "The backups fail.")
+			"12 Jan 2026, 08:00:00 UTC", "2.5 MB, compressed", "<dd>60 min</dd>", "The backups fail.")
 		if warned := strings.Contains(service.text, "No daemon delivers"); warned != db.Shared() {
 			t.Errorf("the page warns about missing daemons: %v", warned)
 		}

@@ -93,7 +93,7 @@ func functions() template.FuncMap {
 		"iso":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"datetime": func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04:05 UTC") },
 		"day":      func(t time.Time) string { return t.UTC().Format("2 Jan 2006") },
-		"age":      age,
+		"age":      duration,
 		"size":     size,
 		"count":    count,
 		"label":    label,
@@ -102,17 +102,6 @@ func functions() template.FuncMap {
 		"state":    func(s studio.Status) string { return words(string(s)) },
 		"words":    words,
 	}
-}
-
-// age formats a duration in seconds, without the zeros at its end.
-func age(d time.Duration) string {
-	text := d.Round(time.Second).String()
-	for _, zero := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(text, zero) {
-			text = text[:len(text)-2]
-		}
-	}
-	return text
 }
 
 // size formats a number of bytes.
