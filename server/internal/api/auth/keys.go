@@ -84,23 +84,13 @@ func (t *Tokens) signer(at time.Time) signingKey {
 	return t.keys[0]
 }
 
-// verifiers returns the keys that sign, that will sign, or whose tokens may still be valid.
-func (t *Tokens) verifiers() (keys []signingKey) {
+// verifier returns the key with the given id, unless its tokens have expired.
+func (t *Tokens) verifier(id any) (key signingKey, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, key := range t.keys {
-		if key.until.IsZero() || key.until.After(t.now()) {
-			keys = append(keys, key)
-		}
-	}
-	return keys
-}
-
-// verifier returns the key with the given id.
-func (t *Tokens) verifier(id any) (_ signingKey, known bool) {
-	for _, key := range t.verifiers() {
 		if id == key.id {
-			return key, true
+			return key, key.until.IsZero() || key.until.After(t.now())
 		}
 	}
 	return signingKey{}, false
