@@ -1,26 +1,15 @@
 package studio
 
-import (
-	"net/url"
-	"strings"
-)
+import "net/url"
 
-// Origin returns the scheme, host and port of a webhook URL, which identify a receiver. It is in lower case,
-// without a default port and without a trailing dot of the host. A URL without a host is returned unchanged.
+// Origin returns the scheme, host and port of a webhook URL, which identify a receiver: all URLs of a receiver have the
+// same, because they are in the form of [Webhooks]. A URL without a host is returned unchanged.
 func Origin(webhookURL string) string {
 	u, err := url.Parse(webhookURL)
-	if err != nil || u.Hostname() == "" {
+	if err != nil || u.Host == "" {
 		return webhookURL
 	}
-	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
-	if strings.Contains(host, ":") {
-		host = "[" + host + "]"
-	}
-	port := strings.TrimLeft(u.Port(), "0")
-	if port != "" && (u.Scheme != "https" || port != "443") && (u.Scheme != "http" || port != "80") {
-		host += ":" + port
-	}
-	return u.Scheme + "://" + host
+	return u.Scheme + "://" + u.Host
 }
 
 // WithoutQuery returns a webhook URL for people, without its query, fragment and user, which may contain secrets.
