@@ -1,6 +1,7 @@
 package studio
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/mail"
@@ -121,10 +122,7 @@ func (s *Service) addUser(ctx context.Context, id, email, password string, role 
 
 // newUser returns a user with a normalized email.
 func (s *Service) newUser(id, email, hash string) User {
-	if id == "" {
-		id = NewID()
-	}
-	return User{ID: id, Email: email, PasswordHash: hash, CreatedAt: s.now()}
+	return User{ID: cmp.Or(id, NewID()), Email: email, PasswordHash: hash, CreatedAt: s.now()}
 }
 
 // SetPassword replaces the password of a user and ends all sessions, as [Service.EndSessions] does.

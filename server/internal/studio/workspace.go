@@ -1,6 +1,7 @@
 package studio
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -52,10 +53,7 @@ func (s *Service) AddWorkspace(ctx context.Context, id, name string) (Workspace,
 }
 
 func (s *Service) newWorkspace(id, name string) Workspace {
-	if id == "" {
-		id = NewID()
-	}
-	return Workspace{ID: id, Name: name, CreatedAt: s.now()}
+	return Workspace{ID: cmp.Or(id, NewID()), Name: name, CreatedAt: s.now()}
 }
 
 // AddMember adds a user to a workspace. It is idempotent.

@@ -106,9 +106,6 @@ type Console struct {
 // New returns a Console.
 func New(cfg Config) *Console {
 	cfg.PollInterval = cmp.Or(cfg.PollInterval, time.Second)
-	if cfg.MailLink == nil {
-		cfg.MailLink = func(string, string, studio.LinkPurpose) bool { return false }
-	}
 	if cfg.NoVideo == nil {
 		cfg.NoVideo = func(studio.Subject) string { return "" }
 	}

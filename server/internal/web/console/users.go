@@ -51,9 +51,8 @@ func (c *Console) showUsers(w http.ResponseWriter, r *http.Request, status int, 
 func (c *Console) showUserLink(w http.ResponseWriter, r *http.Request, email, secret string, purpose studio.LinkPurpose) error {
 	w.Header().Set("Cache-Control", "no-store")
 	link := LinkURL(c.cfg.Studio.PublicURL, secret)
-	return c.showUsers(w, r, http.StatusOK, usersView{
-		Link: link, LinkFor: email, LinkPurpose: purpose, LinkMailed: c.cfg.MailLink(c.cfg.Studio.NormalizeEmail(email), link, purpose),
-	})
+	mailed := c.cfg.MailLink != nil && c.cfg.MailLink(c.cfg.Studio.NormalizeEmail(email), link, purpose)
+	return c.showUsers(w, r, http.StatusOK, usersView{Link: link, LinkFor: email, LinkPurpose: purpose, LinkMailed: mailed})
 }
 
 func (c *Console) invite(w http.ResponseWriter, r *http.Request, s session) error {

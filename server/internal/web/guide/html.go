@@ -2,7 +2,7 @@ package guide
 
 import (
 	"bytes"
-	"embed"
+	_ "embed"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -14,8 +14,11 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/web/asset"
 )
 
-//go:embed page.html guide.css
-var styles embed.FS
+//go:embed page.html
+var layoutText string
+
+//go:embed guide.css
+var style []byte
 
 // Path is the path of the guide. The pages are below it.
 const Path = "/docs/guide"
@@ -37,20 +40,13 @@ type view struct {
 // New returns a handler for GET and HEAD requests of Path and the paths below it. Other methods get 405, and other
 // paths 404.
 func New() (http.Handler, error) {
-	layout, err := template.ParseFS(styles, "page.html")
-	if err != nil {
-		return nil, fmt.Errorf("guide: %w", err)
-	}
-	css, err := styles.ReadFile("guide.css")
-	if err != nil {
-		return nil, fmt.Errorf("guide: %w", err)
-	}
+	layout := template.Must(template.New("").Parse(layoutText))
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+Path, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Location", "guide/") // http.Redirect would lose a prefix that http.StripPrefix removed
 		w.WriteHeader(http.StatusPermanentRedirect)
 	})
-	mux.Handle("GET "+Path+"/guide.css", asset.New("text/css; charset=utf-8", css))
+	mux.Handle("GET "+Path+"/guide.css", asset.New("text/css; charset=utf-8", style))
 	pages := Pages()
 	for _, page := range append(pages, read(indexName)) {
 		text, err := page.html(layout, pages)
