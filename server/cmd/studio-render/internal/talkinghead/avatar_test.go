@@ -13,56 +13,37 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
 
-// keep moves the files of an avatar to another directory, as the daemon does, and returns their paths.
-func keep(t *testing.T, avatar protocol.Result, dir string) map[string]string {
-	t.Helper()
-	files, elsewhere := map[string]string{}, t.TempDir()
-	for _, name := range avatar.Files {
-		files[name] = filepath.Join(elsewhere, "0-"+name)
-		harness.Check(t, os.Rename(filepath.Join(dir, name), files[name]))
-	}
-	return files
-}
-
-// An avatar of a picture and of a video can speak. The speech is longer than the video.
+// An avatar of a video can speak for longer than the video.
 func TestMakeAvatar_canSpeak(t *testing.T) {
 	t.Parallel()
 	harness.Need(t, "ffmpeg", "ffprobe", "espeak-ng")
-	for name, input := range map[string]func() string{
-		"picture": func() string { return sample(t) },
-		"video":   func() string { return clip(t, "15", steady) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if testing.Short() && name != "picture" {
-				t.Skip("not in the short form: a picture is enough")
-			}
-			dir := t.TempDir()
-			avatar, err := talkinghead.Config{}.MakeAvatar(t.Context(), input(), dir)
-			harness.Check(t, err)
-			if slices.ContainsFunc(avatar.Checks, func(c protocol.Check) bool { return c.Status == protocol.Failed || c.Message == "" }) || len(avatar.Checks) == 0 {
-				t.Errorf("checks are %+v", avatar.Checks)
-			}
-			if _, err := os.Stat(avatar.Thumbnail); err != nil {
-				t.Error(err)
-			}
-			files := keep(t, avatar, dir)
-			made, err := talkinghead.Config{}.MakeVideo(t.Context(), files, talkinghead.Speech{Text: "It says what it was asked."}, dir)
-			harness.Check(t, err)
-			f := watch(t, made.Video)
-			if made.DurationSeconds < 1.5 || math.Abs(f.video-f.audio) > 1/f.rate {
-				t.Errorf("it lasts %v s, its sound %v s", f.video, f.audio)
-			}
-			if open := f.dark(t); slices.Max(open) < 0.04 {
-				t.Errorf("the mouth opens by %.3f at most", slices.Max(open))
-			}
-
-			delete(files, "track.gob")
-			_, err = talkinghead.Config{}.MakeVideo(t.Context(), files, talkinghead.Speech{Text: "Hello"}, dir)
-			if _, blamed := errors.AsType[*talkinghead.InputError](err); err == nil || blamed {
-				t.Errorf("without a file of the avatar: %v", err)
-			}
-		})
+	dir := t.TempDir()
+	avatar, err := talkinghead.Config{}.MakeAvatar(t.Context(), clip(t, "15", steady), dir)
+	harness.Check(t, err)
+	if slices.ContainsFunc(avatar.Checks, func(c protocol.Check) bool { return c.Status == protocol.Failed || c.Message == "" }) || len(avatar.Checks) == 0 {
+		t.Errorf("checks are %+v", avatar.Checks)
+	}
+	if _, err := os.Stat(avatar.Thumbnail); err != nil {
+		t.Error(err)
+	}
+	files := map[string]string{} // in another directory, as the daemon keeps them
+	for _, name := range avatar.Files {
+		files[name] = filepath.Join(t.TempDir(), "0-"+name)
+		harness.Check(t, os.Rename(filepath.Join(dir, name), files[name]))
+	}
+	made, err := talkinghead.Config{}.MakeVideo(t.Context(), files, talkinghead.Speech{Text: "It says what it was asked."}, dir)
+	harness.Check(t, err)
+	f := watch(t, made.Video)
+	if made.DurationSeconds < 1.5 || math.Abs(f.video-f.audio) > 1/f.rate {
+		t.Errorf("it lasts %v s, its sound %v s", f.video, f.audio)
+	}
+	if open := f.dark(t); slices.Max(open) < 0.04 {
+		t.Errorf("the mouth opens by %.3f at most", slices.Max(open))
+	}
+	delete(files, "track.gob")
+	_, err = talkinghead.Config{}.MakeVideo(t.Context(), files, talkinghead.Speech{Text: "Hello"}, dir)
+	if _, blamed := errors.AsType[*talkinghead.InputError](err); err == nil || blamed {
+		t.Errorf("without a file of the avatar: %v", err)
 	}
 }
 
