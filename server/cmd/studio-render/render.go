@@ -112,8 +112,9 @@ func (r *renderer) render(ctx context.Context, request protocol.Request) (protoc
 			UseAudioFromVideo: p.UseAudioFromVideo, Mode: p.SyncMode,
 		}, request.OutputDir)
 	}
-	if reason, ok := errors.AsType[*talkinghead.InputError](err); ok {
-		return protocol.Message{Error: &protocol.Error{Reason: reason.Reason, Permanent: true, Checks: result.Checks}}, nil
+	if failure, ok := errors.AsType[*protocol.Error](err); ok {
+		failure.Checks = result.Checks
+		return protocol.Message{Error: failure}, nil
 	}
 	previews := &result.Previews
 	for _, path := range []*string{

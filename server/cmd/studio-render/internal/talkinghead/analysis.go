@@ -31,14 +31,14 @@ func check(name string, ok bool, good, bad string) protocol.Check {
 
 // unreadable returns the checks of an input that cannot be read.
 func unreadable(err error) []protocol.Check {
-	if reason, ok := errors.AsType[*InputError](err); ok {
+	if reason, ok := errors.AsType[*protocol.Error](err); ok {
 		return []protocol.Check{check("readable", false, "", reason.Reason)}
 	}
 	return nil
 }
 
 // analyse finds the face in each frame of source and checks it. It reports progress between from and to. The error of a
-// check that fails is an [*InputError].
+// check that fails is a [*protocol.Error].
 func (c Config) analyse(ctx context.Context, source *media, name string, from, to float64) (*track, []protocol.Check, error) {
 	t := newTracker(newDetector(), source.width, source.height, source.rate.float(), source.picture)
 	if err := c.follow(ctx, t, source, name, from, to); err != nil {
@@ -47,7 +47,7 @@ func (c Config) analyse(ctx context.Context, source *media, name string, from, t
 	found := t.finish()
 	checks := t.check(&found, name)
 	if i := slices.IndexFunc(checks, func(c protocol.Check) bool { return c.Status == protocol.Failed }); i >= 0 {
-		return nil, checks, &InputError{checks[i].Message}
+		return nil, checks, unusable("%s", checks[i].Message)
 	}
 	return &found, checks, nil
 }

@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"encoding/gob"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -23,15 +22,12 @@ const (
 // maxFootage is how much of its video an avatar stores. Longer videos of the avatar play it back and forth.
 const maxFootage = 120 // seconds
 
-// maxTrack is the maximum size of an encoded track, in bytes.
-const maxTrack = 256 << 20
-
 // analysedAvatar is the progress of an avatar when its face has been found. Most of the time, its video is encoded.
 const analysedAvatar = 0.2
 
 // MakeAvatar prepares the face in a video or picture for [Config.MakeVideo]. If input is empty, the face is
 // that of a presenter. Of a video, MakeAvatar uses the first two minutes. It writes its
-// files to dir. If a check fails, the error is an [*InputError], and the result has the checks.
+// files to dir. If a check fails, the error is a [*protocol.Error], and the result has the checks.
 func (c Config) MakeAvatar(ctx context.Context, input, dir string) (protocol.Result, error) {
 	work, err := os.MkdirTemp(dir, "work-")
 	if err != nil {
@@ -124,34 +120,16 @@ func readAvatar(ctx context.Context, files map[string]string) (*media, *track, e
 	}
 	defer f.Close()
 	var t track
-	if err := gob.NewDecoder(io.LimitReader(f, maxTrack)).Decode(&t); err != nil {
+	if err := gob.NewDecoder(f).Decode(&t); err != nil {
 		return nil, nil, err
 	}
 	source, err := open(ctx, path, name)
 	if err != nil {
 		return nil, nil, err
 	}
-	if source.noPictures != nil || source.width != t.Width || source.height != t.Height || source.picture != t.Picture || !t.valid() {
+	if source.noPictures != nil || source.width != t.Width || source.height != t.Height || source.picture != t.Picture {
 		return nil, nil, errors.New("files of the avatar do not match")
 	}
 	source.limit = maxFootage
 	return source, &t, nil
-}
-
-// valid reports whether a decoded track is consistent, so that it can be painted.
-func (t *track) valid() bool {
-	if len(t.Places) == 0 {
-		return false
-	}
-	for _, p := range t.Places {
-		if p.Scene >= len(t.Scenes) {
-			return false
-		}
-	}
-	for _, s := range t.Scenes {
-		if s.Width <= 0 || s.Height <= 0 || len(s.Pix) != frameBytes(s.Width, s.Height) {
-			return false
-		}
-	}
-	return !t.Picture || len(t.Places) == 1 && t.Places[0].Scene == 0
 }

@@ -42,7 +42,7 @@ func TestMakeAvatar_canSpeak(t *testing.T) {
 	}
 	delete(files, "track.gob")
 	_, err = talkinghead.Config{}.MakeVideo(t.Context(), files, talkinghead.Speech{Text: "Hello"}, dir)
-	if _, blamed := errors.AsType[*talkinghead.InputError](err); err == nil || blamed {
+	if _, blamed := errors.AsType[*protocol.Error](err); err == nil || blamed {
 		t.Errorf("without a file of the avatar: %v", err)
 	}
 }
@@ -68,7 +68,7 @@ func TestMakeAvatar_reportsEveryCheckUpToTheFailure(t *testing.T) {
 		"text":       {"-readable"},
 	} {
 		avatar, err := talkinghead.Config{}.MakeAvatar(t.Context(), pictures[name], t.TempDir())
-		if _, refused := errors.AsType[*talkinghead.InputError](err); refused != (name != "the demo's") || err != nil && !refused {
+		if _, refused := errors.AsType[*protocol.Error](err); refused != (name != "the demo's") || err != nil && !refused {
 			t.Errorf("%s: error is %v", name, err)
 		}
 		var got []string

@@ -16,7 +16,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
 
-// Input that cannot be used fails with an InputError, whose reason is a sentence without a path of this
+// Input that cannot be used fails with a protocol.Error, whose reason is a sentence without a path of this
 // machine.
 func TestMakeLipsync_rejectsUnusableInput(t *testing.T) {
 	t.Parallel()
@@ -89,13 +89,12 @@ func TestMakeLipsync_rejectsUnusableInput(t *testing.T) {
 		"nothing to say":            {talkinghead.Lipsync{Video: face}, "audio_url"},
 		"sound of a picture":        {talkinghead.Lipsync{Video: face, UseAudioFromVideo: true}, "no sound"},
 		"sound of no video":         {talkinghead.Lipsync{UseAudioFromVideo: true}, "video_url"},
-		"an unknown mode":           {talkinghead.Lipsync{Video: face, Audio: voice, Mode: "backwards"}, "sync_mode"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			output := t.TempDir()
 			_, err := talkinghead.Config{}.MakeLipsync(t.Context(), test.lipsync, output)
-			failure, ok := errors.AsType[*talkinghead.InputError](err)
+			failure, ok := errors.AsType[*protocol.Error](err)
 			if !ok {
 				t.Fatalf("error is %v", err)
 			}

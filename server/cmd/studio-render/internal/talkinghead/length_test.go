@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
 
 // The length of a file is that of what can be decoded, whatever the file says. A file whose end is missing is damaged.
@@ -64,7 +65,7 @@ func TestMedia_isAsLongAsWhatIsDecoded(t *testing.T) {
 				harness.Check(t, os.WriteFile(path, test.change(content), 0o600))
 			}
 			got, err := lasts(t, path)
-			switch reason, ok := errors.AsType[*InputError](err); {
+			switch reason, ok := errors.AsType[*protocol.Error](err); {
 			case test.reason == "" && (err != nil || math.Abs(got-test.want) > 0.15):
 				t.Errorf("it lasts %.2f s, want %.1f: %v", got, test.want, err)
 			case test.reason != "" && (!ok || !strings.Contains(reason.Reason, test.reason)):

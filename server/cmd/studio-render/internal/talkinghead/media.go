@@ -16,6 +16,8 @@ import (
 	"time"
 
 	_ "golang.org/x/image/webp" // reads the size of pictures
+
+	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
 
 // Limits on input.
@@ -34,13 +36,10 @@ const (
 	sniffedLength    = 512
 )
 
-// An InputError reports input that no attempt can use. Reason is a sentence for the person who sent the
-// input.
-type InputError struct{ Reason string }
-
-func (e *InputError) Error() string { return e.Reason }
-
-func unusable(format string, args ...any) error { return &InputError{fmt.Sprintf(format, args...)} }
+// unusable returns the error of input that no attempt can use, which is a sentence for the person who sent it.
+func unusable(format string, args ...any) error {
+	return &protocol.Error{Reason: fmt.Sprintf(format, args...), Permanent: true}
+}
 
 // A container is a file format. Formats are detected by the first bytes of a file. The detection of ffmpeg is not used,
 // because it accepts playlists, which name other files.
@@ -142,7 +141,7 @@ func (m *media) inputArgs() []string {
 	}
 }
 
-// open checks a file. A file that is not accepted is an [*InputError]. name is the subject of its sentence, such as
+// open checks a file. A file that is not accepted is a [*protocol.Error]. name is the subject of its sentence, such as
 // "The video".
 func open(ctx context.Context, path, name string) (*media, error) {
 	f, err := os.Open(path)

@@ -179,8 +179,8 @@ func (s *stage) draw(ctx context.Context, f *frame, i, total int) error {
 	return err
 }
 
-// film draws what the source shows in frame i of total. It returns the mouth to be painted, its pose and its opacity. The
-// mouth is nil if none is seen.
+// film draws what the source shows in frame i of total. It returns the mouth to be painted, its pose and its opacity.
+// The mouth is nil if none is seen.
 func (s *stage) film(ctx context.Context, f *frame, i, total int) (m *mouth, face pose, strength float64, err error) {
 	if s.head != nil {
 		seconds := s.time(i)

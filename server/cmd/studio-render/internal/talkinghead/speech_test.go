@@ -80,7 +80,7 @@ func TestSpeak_usesVoiceAndSpeed(t *testing.T) {
 	}
 	for _, voice := range []string{"../en-gb", "-w", "en-gb+Nobody", "variant"} {
 		_, err := Config{}.speak(t.Context(), Speech{Text: text, Voice: voice}, t.TempDir())
-		if lost, ok := errors.AsType[*InputError](err); !ok || !strings.HasPrefix(lost.Reason, "The voice does not exist any more.") {
+		if lost, ok := errors.AsType[*protocol.Error](err); !ok || !strings.HasPrefix(lost.Reason, "The voice does not exist any more.") {
 			t.Errorf("voice %s: %v", voice, err)
 		}
 	}

@@ -8,14 +8,13 @@
 // does; what is transparent is white.
 //
 // The files of a [protocol.Result] are paths here. Frames and samples are streamed through pipes, so memory use does
-// not depend on the length of a video. An error that wraps [*InputError] is permanent and about the input. Any other
-// error may be transient.
+// not depend on the length of a video. An error that wraps a [*protocol.Error] is permanent and about the input. Any
+// other error may be transient.
 package talkinghead
 
 import (
 	"context"
 	"os"
-	"slices"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
@@ -58,16 +57,13 @@ func (c Config) progress(stage protocol.Stage, from, to, done float64) {
 }
 
 // MakeLipsync makes a video in which the face of l.Video speaks. It writes the video and its thumbnail to
-// dir. It fails with an [*InputError] if the input cannot be used.
+// dir. It fails with a [*protocol.Error] if the input cannot be used.
 func (c Config) MakeLipsync(ctx context.Context, l Lipsync, dir string) (protocol.Result, error) {
 	work, err := os.MkdirTemp(dir, "work-")
 	if err != nil {
 		return protocol.Result{}, err
 	}
 	defer os.RemoveAll(work)
-	if !slices.Contains([]SyncMode{"", Bounce, Loop, CutOff, Silence, Remap}, l.Mode) {
-		return protocol.Result{}, unusable("The sync_mode must be one of bounce, loop, cut_off, silence and remap.")
-	}
 	if l.Video == "" && l.UseAudioFromVideo {
 		return protocol.Result{}, unusable("The video_url is missing. The sound of the video is used.")
 	}
@@ -100,8 +96,8 @@ func (c Config) MakeLipsync(ctx context.Context, l Lipsync, dir string) (protoco
 }
 
 // MakeVideo makes a video in which an avatar speaks. files maps the Files of the avatar to paths.
-// MakeVideo writes the video, its thumbnail and the subtitles of a text to dir. It fails with an [*InputError] if the
-// text or sound cannot be used.
+// MakeVideo writes the video, its thumbnail and the subtitles of a text to dir. It fails with a [*protocol.Error] if
+// the text or sound cannot be used.
 func (c Config) MakeVideo(ctx context.Context, files map[string]string, speech Speech, dir string) (protocol.Result, error) {
 	work, err := os.MkdirTemp(dir, "work-")
 	if err != nil {

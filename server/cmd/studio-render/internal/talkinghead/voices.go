@@ -19,7 +19,7 @@ import (
 // defaultVoice speaks if no voice is chosen.
 const defaultVoice = "en-gb"
 
-// woman is the variant of espeak-ng that turns the voice of each language into that of a woman.
+// woman is the variant of espeak-ng, since version 1.50, that turns the voice of each language into that of a woman.
 const woman = "Annie"
 
 // Voices returns the voices of espeak-ng, the usual ones of each language first. There are none if another program
@@ -32,11 +32,7 @@ func (c Config) Voices(ctx context.Context) ([]protocol.Voice, error) {
 	if err != nil {
 		return nil, err
 	}
-	variants, err := exec.CommandContext(ctx, speechProgram, "--voices=variant").Output()
-	if err != nil {
-		return nil, err
-	}
-	return parseVoices(listed, bytes.Contains(variants, []byte("!v/"+woman))), nil
+	return parseVoices(listed), nil
 }
 
 // A listedVoice is a line of espeak-ng --voices.
@@ -49,8 +45,8 @@ type listedVoice struct {
 
 var voiceLine = regexp.MustCompile(`^ *\d+ +([a-z0-9-]+) +\S*/([FM]) +(\S+) +\S+ *(.*)$`) // it does not find those in capitals
 
-// parseVoices returns the voices in the output of espeak-ng --voices. With women, each has a variant.
-func parseVoices(output []byte, women bool) (voices []protocol.Voice) {
+// parseVoices returns the voices in the output of espeak-ng --voices, each with a variant.
+func parseVoices(output []byte) (voices []protocol.Voice) {
 	var list []listedVoice
 	for lines := bufio.NewScanner(bytes.NewReader(output)); lines.Scan(); {
 		field := voiceLine.FindStringSubmatch(lines.Text())
@@ -77,10 +73,7 @@ func parseVoices(output []byte, women bool) (voices []protocol.Voice) {
 		return cmp.Or(cmp.Compare(a.code, b.code), cmp.Compare(a.rank, b.rank))
 	})
 	for _, v := range list {
-		voices = append(voices, v.Voice)
-		if women {
-			voices = append(voices, protocol.Voice{ID: v.ID + "+" + woman, Language: v.Language, Name: v.Name + ", " + woman, Gender: "female"})
-		}
+		voices = append(voices, v.Voice, protocol.Voice{ID: v.ID + "+" + woman, Language: v.Language, Name: v.Name + ", " + woman, Gender: "female"})
 	}
 	return voices
 }
