@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 
@@ -57,17 +56,8 @@ func (c Config) follow(ctx context.Context, t *tracker, source *media, name stri
 	if source.noPictures != nil {
 		return source.noPictures
 	}
-	d, err := source.decode(ctx)
-	if err != nil {
-		return err
-	}
-	defer d.stop()
 	expected := source.duration * t.rate
-	for {
-		f, err := d.next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for f, err := range source.frames(ctx) {
 		if badInput(err) {
 			return damaged(name)
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -97,66 +98,53 @@ func (t *tail) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// A decoder reads the frames of a media file in order.
-type decoder struct {
-	process *process
-	frames  chan *frame
-	free    chan *frame
-	current *frame // that next returned
-	err     error  // may be read once frames is closed
-}
-
 // rawArgs returns arguments for ffmpeg that write the frames to its standard output.
 func (m *media) rawArgs() []string {
 	return append([]string{"-threads", "2"}, m.pictureArgs("-vf", m.filter(), "-f", "rawvideo", "pipe:1")...)
 }
 
-// decode starts reading the frames. The caller must call stop.
-func (m *media) decode(ctx context.Context) (*decoder, error) {
-	d := &decoder{process: ffmpeg(ctx, m.rawArgs()...), frames: make(chan *frame, framesAhead), free: make(chan *frame, framesAhead+2)}
-	output, err := d.process.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := d.process.Start(); err != nil {
-		return nil, err
-	}
-	for range cap(d.free) {
-		d.free <- newFrame(m.width, m.height)
-	}
-	go d.read(output)
-	return d, nil
-}
-
-func (d *decoder) read(output io.Reader) {
-	defer close(d.frames)
-	for f := range d.free {
-		if _, err := io.ReadFull(output, f.pix); err != nil {
-			d.err = d.process.wait()
+// frames reads the frames of a media file in order. A frame is valid until the next one.
+func (m *media) frames(ctx context.Context) iter.Seq2[*frame, error] {
+	return func(yield func(*frame, error) bool) {
+		p := ffmpeg(ctx, m.rawArgs()...)
+		output, err := p.StdoutPipe()
+		if err == nil {
+			err = p.Start()
+		}
+		if err != nil {
+			yield(nil, err)
 			return
 		}
-		d.frames <- f
-	}
-	d.process.stop()
-}
-
-// next returns the next frame, or [io.EOF] after the last one. The frame is valid until the next call.
-func (d *decoder) next() (*frame, error) {
-	if d.current != nil {
-		d.free <- d.current
-	}
-	if d.current = <-d.frames; d.current == nil {
-		return nil, cmp.Or(d.err, io.EOF)
-	}
-	return d.current, nil
-}
-
-// stop ends the decoding. The last frame stays valid.
-func (d *decoder) stop() {
-	_ = d.process.Process.Kill()
-	close(d.free)
-	for range d.frames {
-		continue // until the goroutine that reads has ended
+		ahead, free := make(chan *frame, framesAhead), make(chan *frame, framesAhead+2)
+		for range cap(free) {
+			free <- newFrame(m.width, m.height)
+		}
+		go func() {
+			defer close(ahead)
+			for f := range free {
+				if _, err := io.ReadFull(output, f.pix); err != nil {
+					return
+				}
+				ahead <- f
+			}
+		}()
+		defer func() {
+			_ = p.Process.Kill()
+			close(free)
+			for range ahead {
+				continue // until nothing is read any more
+			}
+			_ = p.Wait()
+		}()
+		for f := range ahead {
+			if !yield(f, nil) {
+				return
+			}
+			free <- f
+		}
+		if err := p.wait(); err != nil {
+			yield(nil, err)
+		}
 	}
 }
 
@@ -165,13 +153,13 @@ func (m *media) firstFrame(ctx context.Context) (*frame, error) {
 	if m.still != nil {
 		return m.still, nil
 	}
-	d, err := m.decode(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer d.stop()
-	f, err := d.next()
-	if err == nil && m.picture {
+	next, stop := iter.Pull2(m.frames(ctx))
+	defer stop()
+	f, err, ok := next()
+	switch {
+	case !ok:
+		err = io.EOF
+	case err == nil && m.picture:
 		m.still = f
 	}
 	return f, err

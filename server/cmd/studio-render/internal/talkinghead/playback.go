@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -56,7 +58,8 @@ type player struct {
 	media *media
 	dir   string // for the segments
 
-	decoder *decoder // nil before the first frame, and after the split
+	next    func() (*frame, error, bool) // reads a frame; nil before the first, and after the split
+	stop    func()
 	current *frame
 	index   int // of current; -1 before the first
 
@@ -70,7 +73,7 @@ func (m *media) play(dir string) *player {
 }
 
 // read copies the frame with the given number in the file to f.
-func (p *player) read(ctx context.Context, index int, f *frame) (err error) {
+func (p *player) read(ctx context.Context, index int, f *frame) error {
 	if index < p.index {
 		p.close()
 		if index > 0 {
@@ -91,25 +94,28 @@ func (p *player) read(ctx context.Context, index int, f *frame) (err error) {
 		}
 		return nil
 	}
-	if p.decoder == nil {
-		if p.decoder, err = p.media.decode(ctx); err != nil {
-			return err
-		}
+	if p.next == nil {
+		p.next, p.stop = iter.Pull2(p.media.frames(ctx))
 	}
 	for ; p.index < index; p.index++ {
-		if p.current, err = p.decoder.next(); err != nil {
+		f, err, ok := p.next()
+		if !ok {
+			err = io.EOF
+		}
+		if err != nil {
 			return err
 		}
+		p.current = f
 	}
 	copy(f.pix, p.current.pix)
 	return nil
 }
 
 func (p *player) close() {
-	if p.decoder != nil {
-		p.decoder.stop()
+	if p.next != nil {
+		p.stop()
 	}
-	p.decoder, p.index = nil, -1
+	p.next, p.index = nil, -1
 }
 
 // segmentBytes is the maximum memory for the frames of a segment.
