@@ -15,8 +15,8 @@ import (
 // are not taken over. The rendering of a subject that is deleted on any machine stops within one second.
 const renewInterval = 800 * time.Millisecond
 
-// errTakenOver cancels a rendering that another process has taken over.
-var errTakenOver = errors.New("another process renders the subject")
+// errNotHeld cancels a rendering whose claim is gone.
+var errNotHeld = errors.New("the subject was deleted, or another process renders it")
 
 // leases keeps the leases on the running renderings of a process. It is safe for concurrent use.
 type leases struct {
@@ -60,18 +60,9 @@ func (l *leases) run(ctx context.Context) {
 			continue
 		}
 		held, err := l.store.RenewRenderings(ctx, l.store.ProcessID(), ids)
-		if err != nil {
-			continue
-		}
 		for _, lease := range running {
-			if slices.Contains(held, lease.subjectID) {
-				continue
-			}
-			switch _, err = l.store.Subject(ctx, lease.subjectID); {
-			case errors.Is(err, studio.ErrNotFound):
-				lease.cancel(err)
-			case err == nil:
-				lease.cancel(errTakenOver)
+			if err == nil && !slices.Contains(held, lease.subjectID) {
+				lease.cancel(errNotHeld)
 			}
 		}
 	}

@@ -72,15 +72,15 @@ func (p *Pool) renderOnce(ctx, stop context.Context, subject studio.Subject) err
 	result, failure := p.Renderer.Render(timeoutContext, subject)
 	release()
 	cancelTimeout()
-	takenOver := errors.Is(context.Cause(renderContext), errTakenOver)
+	notHeld := errors.Is(context.Cause(renderContext), errNotHeld)
 	cancel(nil)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	took := time.Since(began)
 	defer func() { p.OnRendering(kind, outcome, took) }()
-	if takenOver {
-		p.Logger.WarnContext(ctx, "rendering result discarded", "id", subjectID, "err", errTakenOver)
+	if notHeld {
+		p.Logger.InfoContext(ctx, "rendering result discarded", "id", subjectID, "err", errNotHeld)
 		return nil
 	}
 	var err error
