@@ -172,20 +172,16 @@ var (
 )
 
 // srt returns cues as a file of SubRip.
-func srt(cues []cue) string {
-	var b strings.Builder
-	for i, c := range cues {
-		fmt.Fprintf(&b, "%d\n%s --> %s\n%s\n\n", i+1, stamp(c.from, ","), stamp(c.to, ","), srtText.Replace(strings.Join(c.lines, "\n")))
-	}
-	return b.String()
-}
+func srt(cues []cue) string { return numbered(cues, ",", srtText) }
 
 // vtt returns cues as a file of WebVTT.
-func vtt(cues []cue) string {
+func vtt(cues []cue) string { return "WEBVTT\n\n" + numbered(cues, ".", vttText) }
+
+// numbered returns cues with their numbers. The point is that of their times.
+func numbered(cues []cue, point string, text *strings.Replacer) string {
 	var b strings.Builder
-	b.WriteString("WEBVTT\n")
-	for _, c := range cues {
-		fmt.Fprintf(&b, "\n%s --> %s\n%s\n", stamp(c.from, "."), stamp(c.to, "."), vttText.Replace(strings.Join(c.lines, "\n")))
+	for i, c := range cues {
+		fmt.Fprintf(&b, "%d\n%s --> %s\n%s\n\n", i+1, stamp(c.from, point), stamp(c.to, point), text.Replace(strings.Join(c.lines, "\n")))
 	}
 	return b.String()
 }

@@ -58,7 +58,7 @@ func TestFiles_escapeText(t *testing.T) {
 	if diff := cmp.Diff("1\n01:00:00,000 --> 01:00:01,000\na 00:00:01.000 --› 00:00:02.000 ‹script›x‹/script› & (\\an8)\nשלום\n\n", srt(cues)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff("WEBVTT\n\n01:00:00.000 --> 01:00:01.000\na 00:00:01.000 --&gt; 00:00:02.000 &lt;script&gt;x&lt;/script&gt; &amp; {\\an8}\nשלום\n", vtt(cues)); diff != "" {
+	if diff := cmp.Diff("WEBVTT\n\n1\n01:00:00.000 --> 01:00:01.000\na 00:00:01.000 --&gt; 00:00:02.000 &lt;script&gt;x&lt;/script&gt; &amp; {\\an8}\nשלום\n\n", vtt(cues)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -100,12 +100,12 @@ func checkFiles(t *testing.T, text string, cues []cue) {
 			shown.WriteString(line)
 		}
 	}
-	for i, block := range strings.Split(strings.TrimSuffix(vtt(cues), "\n"), "\n\n")[1:] {
+	for i, block := range strings.Split(strings.TrimSuffix(vtt(cues), "\n\n"), "\n\n")[1:] {
 		lines := strings.Split(block, "\n")
-		if strings.Count(block, "-->") != 1 || strings.ContainsAny(strings.Join(lines[1:], ""), "<>") {
+		if strings.Count(block, "-->") != 1 || strings.ContainsAny(strings.Join(lines[2:], ""), "<>") {
 			t.Errorf("caption %d is %q", i, block)
 		}
-		captions.WriteString(strings.Join(lines[1:], ""))
+		captions.WriteString(strings.Join(lines[2:], ""))
 	}
 	if got := squeeze(readSRT.Replace(shown.String())); got != squeeze(said) {
 		t.Errorf("shown is %q, want %q", got, squeeze(said))

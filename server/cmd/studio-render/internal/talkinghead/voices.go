@@ -55,11 +55,9 @@ func parseVoices(output []byte) (voices []protocol.Voice) {
 		}
 		v := listedVoice{Voice: protocol.Voice{
 			ID: field[1], Language: languageTag(field[1]), Gender: map[string]string{"F": "female", "M": "male"}[field[2]],
-			Name: strings.TrimSpace(strings.ReplaceAll(field[3], "_", " ")),
+			Name: strings.Join(strings.Fields(strings.NewReplacer("_", " ", "(", " (").Replace(field[3])), " "),
 		}}
 		v.code, _, _ = strings.Cut(v.ID, "-")
-		v.Name = strings.Replace(v.Name, "(", " (", 1)
-		v.Name = strings.Join(strings.Fields(v.Name), " ")
 		if v.ID != v.code {
 			v.rank = 100
 			if _, rank, ok := strings.Cut(field[4], "("+v.code+" "); ok {

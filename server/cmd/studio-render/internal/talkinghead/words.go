@@ -88,21 +88,13 @@ func partsOf(text string) (parts []string) {
 		if part := text[from:at]; uniseg.StringWidth(part) <= maxColumns {
 			parts = append(parts, part)
 		} else {
-			parts = append(parts, characters(part)...)
+			for characters := uniseg.NewGraphemes(part); characters.Next(); { // as people see them, with their marks
+				parts = append(parts, characters.Str())
+			}
 		}
 		from = at
 	}
 	return parts
-}
-
-// characters returns the characters of a text as people see them, each with its marks.
-func characters(text string) (list []string) {
-	for state := -1; text != ""; {
-		var character string
-		character, text, _, state = uniseg.FirstGraphemeClusterInString(text, state)
-		list = append(list, character)
-	}
-	return list
 }
 
 // weightOf returns about how many sounds a character has. A digit or symbol is spoken as a word.
