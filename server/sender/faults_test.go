@@ -3,6 +3,7 @@ package sender_test
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"runtime"
 	"slices"
 	"strings"
@@ -28,8 +29,8 @@ func TestSend_handlesFaultsOverTCP(t *testing.T) {
 		timeout               time.Duration // 0 if the fault does not wait
 		attempts, connections int
 	}{
-		{"200 by HTTP/1.0", faultserver.HTTP10(), 200, "", 0, 2, 2},
-		{"429", faultserver.RetryAfter(429, "90"), 429, sender.FailureStatus, 0, 2, 1},
+		{"200 by HTTP/1.0", faultserver.Cut("HTTP/1.0 200 OK\r\n\r\nok"), 200, "", 0, 2, 2},
+		{"429", faultserver.Respond(429, http.Header{"Retry-After": {"90"}}, ""), 429, sender.FailureStatus, 0, 2, 1},
 		{"never reads the body", faultserver.Stall(), 0, sender.FailureTimeout, short, 1, 1},
 		{"headers, then a byte at a time", faultserver.SlowBody(short / 10), 200, "", short, 1, 1},
 		{"10 GB body", faultserver.HugeBody(10e9), 200, "", 0, 2, 2},
@@ -74,7 +75,7 @@ func TestSend_handlesFaultsOverTCP(t *testing.T) {
 func TestSend_failsOnceOnAClosedConnection(t *testing.T) {
 	t.Parallel()
 	const attempts = 10
-	server := faultserver.New(t, faultserver.CloseBetween())
+	server := faultserver.New(t, faultserver.Cut("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
 	s := newSender(t, sender.Config{})
 	delivered := 0
 	for range attempts {
@@ -138,7 +139,7 @@ func TestSend_endsByTheDeadline(t *testing.T) {
 		{"informational for ever", faultserver.EndlessInformational(), 0, sender.FailureProtocol, false},
 		{"1 MB of headers", faultserver.HugeHeaders(1 << 20), 0, sender.FailureProtocol, false},
 		{"1 MB in many headers", faultserver.ManyHeaders(1 << 17), 0, sender.FailureProtocol, false},
-		{"broken status line", faultserver.BrokenStatusLine(), 0, sender.FailureProtocol, false},
+		{"broken status line", faultserver.Raw("HTTP/1.1 OK 200\r\n\r\n"), 0, sender.FailureProtocol, false},
 		{"not HTTP", faultserver.Raw("220 smtp.example ESMTP\r\n"), 0, sender.FailureProtocol, false},
 		{"two lengths", faultserver.Raw("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"), 0, sender.FailureProtocol, false},
 		{"headers break off", faultserver.Cut("HTTP/1.1 200 OK\r\nX: "), 0, sender.FailureProtocol, false},

@@ -107,7 +107,7 @@ func resolver(tb testing.TB, lookup func(name string) []string) *net.Resolver {
 	return &net.Resolver{
 		PreferGo: true,
 		Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "udp", server)
+			return (&net.Dialer{}).DialContext(ctx, "tcp", server)
 		},
 	}
 }

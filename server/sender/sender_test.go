@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,18 +21,18 @@ import (
 // A receiver gets exactly these headers and bytes, and a signature that verifies with each secret.
 func TestSend_sendsASignedRequest(t *testing.T) {
 	t.Parallel()
+	at := time.Unix(1_700_000_000, 0)
 	server := faultserver.New(t, faultserver.Respond(http.StatusAccepted, nil, "thanks"))
 	m := message(server.URL() + "/hook?token=topsecret#part")
 	m.Secrets = append(m.Secrets, webhook.NewSecret())
 	m.TraceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-	attempt := newSender(t, sender.Config{}).Send(t.Context(), m)
+	attempt := newSender(t, sender.Config{Now: func() time.Time { return at }}).Send(t.Context(), m)
 
 	if attempt.Duration <= 0 {
 		t.Errorf("duration %v", attempt.Duration)
 	}
 	attempt.Duration = 0
-	at := attempt.At
 	want := sender.Attempt{At: at, Address: server.Address(), Status: 202, Excerpt: []byte("thanks")}
 	if diff := cmp.Diff(want, attempt); diff != "" || !attempt.Delivered() {
 		t.Errorf("attempt (-want +got):\n%s", diff)
@@ -42,7 +41,7 @@ func TestSend_sendsASignedRequest(t *testing.T) {
 	header := http.Header{
 		"Content-Type": {"application/json"}, "Content-Length": {"32"}, "User-Agent": {"Avatar-Studio-Webhooks/1"},
 		"Accept-Encoding": {"identity"},
-		"Webhook-Id":      {"evt_1"}, "Webhook-Sequence": {"7"}, "Webhook-Timestamp": {strconv.FormatInt(at.Unix(), 10)},
+		"Webhook-Id":      {"evt_1"}, "Webhook-Sequence": {"7"}, "Webhook-Timestamp": {"1700000000"},
 		"Traceparent":       {m.TraceParent},
 		"Webhook-Signature": got.Header.Values("Webhook-Signature"),
 	}
@@ -89,7 +88,7 @@ func TestSend_followsNoRedirects(t *testing.T) {
 	statuses := []int{200, 201, 204, 299, 300, 301, 302, 303, 304, 307, 308, 400, 401, 404, 410, 429, 500, 503, 599, 999}
 	var faults []faultserver.Fault
 	for _, status := range statuses {
-		faults = append(faults, faultserver.Redirect(status, "http://"+inside.Addr().String()+"/"))
+		faults = append(faults, faultserver.Respond(status, http.Header{"Location": {"http://" + inside.Addr().String() + "/"}}, ""))
 	}
 	s, server := newSender(t, sender.Config{}), faultserver.New(t, faults...)
 	for _, status := range statuses {

@@ -40,7 +40,8 @@ func listActs(ctx context.Context, command *cli.Command, service *studio.Service
 func audited(root *cli.Command) {
 	changes := []string{
 		"user add", "user password", "token rotate", "workspace add", "secret rotate", "key add", "key revoke",
-		"project import", "event replay", "endpoint pause", "endpoint enable", "delivery pause", "delivery resume", "keyfile rotate", "keyfile reset",
+		"project import", "event replay", "endpoint pause", "endpoint enable", "delivery pause", "delivery resume",
+		"keyfile rotate", "keyfile reset",
 	}
 	for _, group := range root.Commands {
 		for _, command := range group.Commands {
