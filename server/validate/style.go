@@ -129,6 +129,11 @@ func (s *serialization) readList(text string, as schema.Kinds, delimiter string)
 		}
 		parts = members
 	}
+	for i := range parts {
+		if s.unescape == nil { // headers may have whitespace around delimiters
+			parts[i] = strings.Trim(parts[i], " \t")
+		}
+	}
 	return s.readParts(parts, as)
 }
 
@@ -139,9 +144,6 @@ func (s *serialization) readParts(parts []string, as schema.Kinds) (schema.TextV
 		return v, wrongStyle(s.style)
 	}
 	for i, part := range parts {
-		if s.unescape == nil { // headers may have whitespace around delimiters
-			part = strings.Trim(part, " \t")
-		}
 		part, err := s.unescaped(part)
 		if err != nil {
 			return v, err
