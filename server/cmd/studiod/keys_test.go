@@ -142,9 +142,8 @@ func TestKeyReset_findsDaemonsOnPostgreSQL(t *testing.T) {
 	t.Parallel()
 	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database = studiotest.NewPostgres(t) })
 	db := "--db=" + d.cfg.Database
-	harness.Eventually(t, "a daemon", func() bool {
-		_, listed, _ := studiod(t, "", "version", "--daemons", db)
-		return strings.Contains(listed, "LAST SEEN\n")
+	harness.Eventually(t, "the refusal", func() bool { // until then, no secret needs another key
+		code, _, stderr := studiod(t, "", "keyfile", "reset", "--yes", db)
+		return code == exitUsage && strings.Contains(stderr, "stop all daemons")
 	})
-	fails(t, exitUsage, "stop all daemons", "keyfile", "reset", "--yes", db)
 }
