@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"fmt"
 	"log/slog"
-	"os"
 	"sync/atomic"
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/regularfile"
 )
 
 // certificateInterval is the interval at which certificate files are read.
@@ -30,11 +30,11 @@ func LoadCertificate(certFile, keyFile string) (*Certificate, error) {
 
 // load reads the files and reports whether they have changed.
 func (c *Certificate) load() (changed bool, err error) {
-	certPEM, err := readFile(c.certFile)
+	certPEM, err := regularfile.Read(c.certFile)
 	if err != nil {
 		return false, err
 	}
-	keyPEM, err := readFile(c.keyFile)
+	keyPEM, err := regularfile.Read(c.keyFile)
 	if err != nil {
 		return false, err
 	}
@@ -47,18 +47,6 @@ func (c *Certificate) load() (changed bool, err error) {
 		c.current.Store(&pair)
 	}
 	return true, err
-}
-
-// readFile reads a regular file. It rejects a pipe: opening one would block, and so would the end of the process.
-func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a file", path)
-	}
-	return os.ReadFile(path)
 }
 
 // Run reads the files every second until ctx ends. New connections use the new certificate. While the files

@@ -2,12 +2,13 @@ package keyring
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 
 	"github.com/gofrs/flock"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/regularfile"
 )
 
 const heading = `# The keys that encrypt what is secret in the database of studiod. The first encrypts.
@@ -17,7 +18,7 @@ const heading = `# The keys that encrypt what is secret in the database of studi
 // Load reads the keys from a file in the format of [Parse]. If a key is missing later, [Keyring.Open] reads the
 // file again, so that a process finds the key that another process has added by [Keyring.Rotate].
 func Load(path string) (*Keyring, error) {
-	text, err := readFile(path)
+	text, err := regularfile.Read(path)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func (k *Keyring) Rotate() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	text, err := readFile(k.path)
+	text, err := regularfile.Read(k.path)
 	if err != nil {
 		return err
 	}
@@ -87,18 +88,6 @@ func (k *Keyring) Rotate() (err error) {
 	return nil
 }
 
-// readFile reads a regular file. It rejects a pipe, because opening one would block.
-func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a file", path)
-	}
-	return os.ReadFile(path)
-}
-
 func withoutHeading(text string) string {
 	if len(text) >= len(heading) && text[:len(heading)] == heading {
 		return text[len(heading):]
@@ -111,7 +100,7 @@ func (k *Keyring) reload() bool {
 	if k.path == "" {
 		return false
 	}
-	text, err := readFile(k.path)
+	text, err := regularfile.Read(k.path)
 	if err != nil {
 		return false
 	}
