@@ -182,7 +182,7 @@ func (d *daemon) wrap(next http.Handler) http.Handler {
 	if d.console != nil {
 		next = d.console.Wrap(next)
 	}
-	next = route(next, share.New(d.studio, d.media.ServeFile, rest.MapError), studio.SharePath)
+	next = route(next, share.New(d.studio, d.media.ServeRevocable, rest.MapError), studio.SharePath)
 	return route(next, d.media, media.Path)
 }
 

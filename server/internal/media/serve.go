@@ -80,8 +80,18 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // ServeFile serves a file as [http.ServeContent] does. It checks no signature, so the caller must have
-// authorized the request. A browser may use the file again for an hour, unless the caller has set Cache-Control.
+// authorized the request. A browser may use the file again for an hour.
 func (s *Store) ServeFile(w http.ResponseWriter, r *http.Request, key string) {
+	s.serveFile(w, r, key, "private, max-age=3600")
+}
+
+// ServeRevocable is like ServeFile for a file that the caller may refuse to serve at any time. A browser asks again
+// before each use.
+func (s *Store) ServeRevocable(w http.ResponseWriter, r *http.Request, key string) {
+	s.serveFile(w, r, key, "private, no-cache")
+}
+
+func (s *Store) serveFile(w http.ResponseWriter, r *http.Request, key, cacheControl string) {
 	file, err := s.open(r.Context(), key)
 	if errors.Is(err, studio.ErrNotFound) {
 		server.WriteProblem(w, r, &server.Error{Status: http.StatusNotFound, Detail: "There is no such file."})
@@ -99,9 +109,7 @@ func (s *Store) ServeFile(w http.ResponseWriter, r *http.Request, key string) {
 	header.Set("Content-Type", contentType(key))
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Content-Security-Policy", contentSecurityPolicy)
-	if header.Get("Cache-Control") == "" {
-		header.Set("Cache-Control", "private, max-age=3600")
-	}
+	header.Set("Cache-Control", cacheControl)
 	header.Set("ETag", `"`+strconv.FormatInt(file.Modified.UnixNano(), 16)+"-"+strconv.FormatInt(file.Size, 16)+`"`)
 	if contentType(key) == unknownType {
 		header.Set("Content-Disposition", "attachment")

@@ -79,7 +79,11 @@ func TestProjects_showRecordsToMembers(t *testing.T) {
 	p.wantNone(t, "<script>document")
 	bob.get("/console/projects").want(t, http.StatusOK, `<a class="cover" href="`+files+`/video"`)
 	for file, want := range map[string]string{"picture": "play.png", "moving": "moving.gif", "video": "video.mp4", "captions": "speech.vtt"} {
-		bob.get(files+"/"+file).want(t, http.StatusOK, want)
+		p := bob.get(files + "/" + file)
+		p.want(t, http.StatusOK, want)
+		if got := p.header.Get("Cache-Control"); got != "private, max-age=3600" {
+			t.Errorf("%s: Cache-Control is %q", file, got)
+		}
 		eve.get(files+"/"+file).want(t, http.StatusNotFound)
 	}
 	bob.get(files+"/files").want(t, http.StatusNotFound)

@@ -40,8 +40,8 @@ type handler struct {
 	page      *template.Template
 }
 
-// New returns a handler for [studio.SharePath]. serveFile serves the media file with the given key. mapError converts
-// an error of the service to a response, as in [server.Config].
+// New returns a handler for [studio.SharePath]. serveFile serves the media file with the given key, and forbids reuse
+// without revalidation. mapError converts an error of the service to a response, as in [server.Config].
 func New(
 	service *studio.Service, serveFile func(w http.ResponseWriter, r *http.Request, key string), mapError func(ctx context.Context, err error) *server.Error,
 ) http.Handler {
@@ -92,7 +92,6 @@ func (h *handler) showFile(w http.ResponseWriter, r *http.Request, project studi
 	if file == "" || path.Ext(file) != extension {
 		return false
 	}
-	w.Header().Set("Cache-Control", "private, no-cache") // a browser must ask again before each use
 	h.serveFile(w, r, studio.ResultKey(project.ID, file))
 	return true
 }

@@ -43,7 +43,7 @@ func newSite(t *testing.T, db studio.Store) *site {
 	check(t, err)
 	s.workspace = workspace.ID
 	check(t, s.studio.AddMember(t.Context(), s.workspace, s.user.Email))
-	s.Server = httptest.NewServer(share.New(s.studio, files.ServeFile, rest.MapError))
+	s.Server = httptest.NewServer(share.New(s.studio, files.ServeRevocable, rest.MapError))
 	t.Cleanup(s.Close)
 	return s
 }
@@ -224,7 +224,7 @@ func TestPage_endsOnEveryDaemon(t *testing.T) {
 		s := newSite(t, studiotest.Open(t, dsn))
 		cfg := s.studio.Config
 		cfg.Store = studiotest.Open(t, dsn)
-		other := httptest.NewServer(share.New(studio.New(cfg), s.media.ServeFile, rest.MapError))
+		other := httptest.NewServer(share.New(studio.New(cfg), s.media.ServeRevocable, rest.MapError))
 		t.Cleanup(other.Close)
 		id, page := s.share(all)
 		s.Server = other
