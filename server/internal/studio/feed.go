@@ -123,7 +123,7 @@ func (s *Service) addStream(userID string) (*eventStream, error) {
 // Changes returns a channel that receives a value when a user may have new events, until ctx ends. It counts as a
 // stream. The error is [ErrTooManyStreams] as for [Service.StreamEvents].
 func (s *Service) Changes(ctx context.Context, userID string) (<-chan struct{}, error) {
-	stream, err := s.addStream(userID) //nolint:contextcheck // watchEvents outlives the stream
+	stream, err := s.addStream(userID) //nolint:contextcheck // findEvents outlives the stream
 	if err != nil {
 		return nil, err
 	}

@@ -100,7 +100,7 @@ func (s *Service) StreamEvents(ctx context.Context, userID, after string) (iter.
 				yield(StreamedEvent{}, err)
 				return
 			}
-			if !s.sendItems(ctx, yield, items...) {
+			if len(items) > 0 && !s.sendItems(ctx, yield, items...) {
 				return
 			}
 		}

@@ -152,8 +152,11 @@ type ProjectFilter struct {
 	Title       string // a part of it, as in [SubjectFilter]
 }
 
+// all reports whether f selects all projects of its workspace.
+func (f ProjectFilter) all() bool { return f == ProjectFilter{WorkspaceID: f.WorkspaceID} }
+
 func (f ProjectFilter) selects(p Project) bool {
-	if f == (ProjectFilter{WorkspaceID: f.WorkspaceID}) {
+	if f.all() {
 		return true
 	}
 	labels := p.labels()
@@ -178,7 +181,7 @@ type ProjectPage struct {
 func (s *Service) ProjectPage(ctx context.Context, userID string, filter ProjectFilter, cursor string, limit int) (ProjectPage, error) {
 	filter.Title = searchable(filter.Title)
 	selects := filter.selects
-	if filter == (ProjectFilter{WorkspaceID: filter.WorkspaceID}) {
+	if filter.all() {
 		selects = nil
 	}
 	projects, next, err := searchPages(s, filter.list(userID), cursor, limit, selects, func(after Position, limit int) ([]Project, bool, error) {

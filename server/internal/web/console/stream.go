@@ -75,7 +75,7 @@ func (c *Console) await(ctx context.Context, changed <-chan struct{}, due func()
 		case <-ctx.Done():
 			return false
 		case <-changed:
-			again, changed = true, nil
+			again = true
 		case <-ticker.C:
 			if again || due() {
 				return true
