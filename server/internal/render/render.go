@@ -5,9 +5,9 @@
 // # Assignment
 //
 // A row of the table "renderings" says when a subject is due, which process renders it, and until when it has claimed
-// it. A claim writes the ID of the process into the row, and the process renews it every second. On PostgreSQL, another
-// process can claim the subject if the claim was not renewed for [store.RenderLease]. A rendering is repeated until its
-// result is written.
+// it. A claim writes the ID of the process into the row, and the process renews it more than once a second. On
+// PostgreSQL, another process can claim the subject if the claim was not renewed for [store.RenderLease]. A rendering
+// is repeated until its result is written.
 //
 // One statement claims all due renderings, or as many as there are free workers. Each of these goes to the user with
 // the fewest renderings in progress on all machines. If the process in which a rendering becomes due has no free

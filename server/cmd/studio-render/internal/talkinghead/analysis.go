@@ -39,12 +39,12 @@ func unreadable(err error) []protocol.Check {
 // analyse finds the face in each frame of source and checks it. It reports progress between from and to. The error of a
 // check that fails is a [*protocol.Error].
 func (c Config) analyse(ctx context.Context, source *media, name string, from, to float64) (*track, []protocol.Check, error) {
-	t := newTracker(newDetector(), source.width, source.height, source.rate.float(), source.picture)
-	if err := c.follow(ctx, t, source, name, from, to); err != nil {
+	t, err := c.follow(ctx, source, name, from, to)
+	if err != nil {
 		return nil, unreadable(err), err
 	}
 	found := t.finish()
-	checks := t.check(&found, name)
+	checks := t.check(name)
 	if i := slices.IndexFunc(checks, func(c protocol.Check) bool { return c.Status == protocol.Failed }); i >= 0 {
 		return nil, checks, unusable("%s", checks[i].Message)
 	}
@@ -52,17 +52,18 @@ func (c Config) analyse(ctx context.Context, source *media, name string, from, t
 }
 
 // follow tracks the face through all frames of source.
-func (c Config) follow(ctx context.Context, t *tracker, source *media, name string, from, to float64) error {
+func (c Config) follow(ctx context.Context, source *media, name string, from, to float64) (*tracker, error) {
+	t := newTracker(source)
 	if source.noPictures != nil {
-		return source.noPictures
+		return t, source.noPictures
 	}
 	expected := source.duration * t.rate
 	for f, err := range source.frames(ctx) {
 		if badInput(err) {
-			return damaged(name)
+			return t, damaged(name)
 		}
 		if err != nil {
-			return err
+			return t, err
 		}
 		t.add(f)
 		if source.picture {
@@ -70,7 +71,7 @@ func (c Config) follow(ctx context.Context, t *tracker, source *media, name stri
 		}
 		switch n := len(t.track.Places); {
 		case float64(n)/t.rate > maxDuration.Seconds():
-			return tooLong(name)
+			return t, tooLong(name)
 		case n%16 == 0:
 			c.progress(protocol.Analysing, from, to, float64(n)/max(expected, 1))
 		}
@@ -79,22 +80,22 @@ func (c Config) follow(ctx context.Context, t *tracker, source *media, name stri
 	if err == nil && !whole {
 		err = damaged(name)
 	}
-	return err
+	return t, err
 }
 
 // check returns the findings about a face.
-func (t *tracker) check(found *track, name string) (checks []protocol.Check) {
+func (t *tracker) check(name string) (checks []protocol.Check) {
 	add := func(name string, ok bool, good, bad string) { checks = append(checks, check(name, ok, good, bad)) }
-	seconds := float64(len(found.Places)) / t.rate
+	seconds := float64(len(t.track.Places)) / t.rate
 	add("readable", true, name+" can be read.", "")
-	if found.Picture {
+	if t.track.Picture {
 		add("long_enough", true, "A picture is long enough.", "")
 	} else {
 		add("long_enough", seconds >= minSeconds-0.05, fmt.Sprintf("The video lasts %.1f seconds.", seconds),
 			fmt.Sprintf("The video is too short: it lasts %.1f seconds, and at least %.0f is needed.", seconds, minSeconds))
 	}
 	shown := 0
-	for _, p := range found.Places {
+	for _, p := range t.track.Places {
 		if p.Scene >= 0 && p.Strength > 0 {
 			shown++
 		}
@@ -106,7 +107,7 @@ func (t *tracker) check(found *track, name string) (checks []protocol.Check) {
 	case t.faces > 1:
 		add("one_face", false, "", fmt.Sprintf("There are %d faces, and only one can speak. Send a picture or video of one person.", t.faces))
 	default:
-		part := float64(shown) / float64(len(found.Places))
+		part := float64(shown) / float64(len(t.track.Places))
 		add("one_face", part >= minSeen, fmt.Sprintf("There is one face, visible for %.0f %% of the time.", math.Round(part*100)),
 			fmt.Sprintf("The face is visible for only %.0f %% of the time.", math.Round(part*100)))
 	}

@@ -153,16 +153,13 @@ func (m *media) firstFrame(ctx context.Context) (*frame, error) {
 	if m.still != nil {
 		return m.still, nil
 	}
-	next, stop := iter.Pull2(m.frames(ctx))
-	defer stop()
-	f, err, ok := next()
-	switch {
-	case !ok:
-		err = io.EOF
-	case err == nil && m.picture:
-		m.still = f
+	for f, err := range m.frames(ctx) {
+		if err == nil && m.picture {
+			m.still = f
+		}
+		return f, err
 	}
-	return f, err
+	return nil, io.EOF
 }
 
 // heard is the sound of a media file as a listener hears it.

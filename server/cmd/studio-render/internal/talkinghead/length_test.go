@@ -123,8 +123,7 @@ func lasts(t *testing.T, path string) (float64, error) {
 		return p.seconds, err
 	}
 	m.limit = maxFootage // as of an avatar
-	tracked := newTracker(newDetector(), m.width, m.height, m.rate.float(), m.picture)
-	err = Config{}.follow(t.Context(), tracked, m, "The file", 0, 1)
+	tracked, err := Config{}.follow(t.Context(), m, "The file", 0, 1)
 	return float64(len(tracked.track.Places)) / m.rate.float(), err
 }
 

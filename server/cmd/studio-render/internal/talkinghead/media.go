@@ -120,7 +120,6 @@ type media struct {
 	width, height int
 	rate          rate
 	duration      float64   // of the pictures in seconds, as the file says, which may be wrong
-	cut           bool      // whether ffprobe says that the end of the file is missing
 	tags          colorTags // of the decoded frames
 	seen          seen
 	limit         float64 // seconds of the file that are used; 0 for all

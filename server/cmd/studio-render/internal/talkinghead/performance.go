@@ -172,31 +172,27 @@ func (s *stage) time(i int) float64 { return (float64(i) + 0.5) / s.source.rate.
 
 // draw draws frame i of total into f.
 func (s *stage) draw(ctx context.Context, f *frame, i, total int) error {
-	mouth, face, strength, err := s.film(ctx, f, i, total)
-	if mouth != nil {
-		mouth.paint(f, face, s.shapes.at(s.time(i)), strength)
+	seen, err := s.film(ctx, f, i, total)
+	if err != nil || seen.Scene < 0 {
+		return err
 	}
-	return err
+	mouth := s.mouths[seen.Scene]
+	mouth.lit = mouth.lit && seen.Scene == s.scene
+	s.scene = seen.Scene
+	mouth.paint(f, seen.Face.at(seen.Mouth), s.shapes.at(s.time(i)), seen.Strength)
+	return nil
 }
 
-// film draws what the source shows in frame i of total. It returns the mouth to be painted, its pose and its opacity.
-// The mouth is nil if none is seen.
-func (s *stage) film(ctx context.Context, f *frame, i, total int) (m *mouth, face pose, strength float64, err error) {
+// film draws what the source shows in frame i of total, and returns where the face is.
+func (s *stage) film(ctx context.Context, f *frame, i, total int) (place, error) {
 	if s.head != nil {
-		seconds := s.time(i)
-		face = s.head.move(f, s.head.turn(seconds, at(s.nods, seconds*hopsPerSecond)))
-		s.head.blink(f, face, s.head.closed(seconds))
-		return s.mouths[0], face.at(s.track.Places[0].Mouth), 1, nil
+		seen, seconds := s.track.Places[0], s.time(i)
+		seen.Face = s.head.move(f, s.head.turn(seconds, at(s.nods, seconds*hopsPerSecond)))
+		s.head.blink(f, seen.Face, s.head.closed(seconds))
+		return seen, nil
 	}
 	index := s.mode.source(i, len(s.track.Places), total)
-	place := s.track.Places[index]
-	if err := s.player.read(ctx, index, f); err != nil || place.Scene < 0 {
-		return nil, pose{}, 0, err
-	}
-	m = s.mouths[place.Scene]
-	m.lit = m.lit && place.Scene == s.scene
-	s.scene = place.Scene
-	return m, place.Face.at(place.Mouth), place.Strength, nil
+	return s.track.Places[index], s.player.read(ctx, index, f)
 }
 
 // emphasis returns, for each hop, how loudly the speaker talks, averaged over more than a syllable.

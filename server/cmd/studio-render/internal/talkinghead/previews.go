@@ -150,7 +150,7 @@ func (m *media) previewAvatar(ctx context.Context, t *track, work, dir string) (
 		if !p.shows(i) {
 			continue
 		}
-		_, _, _, err := stage.film(ctx, f, i, total)
+		_, err := stage.film(ctx, f, i, total)
 		if err := cmp.Or(err, p.show(i, f)); err != nil {
 			return protocol.Previews{}, err
 		}

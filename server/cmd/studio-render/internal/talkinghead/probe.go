@@ -188,13 +188,13 @@ func (m *media) usePictures(ctx context.Context, duration, name string, orientat
 	if m.duration <= maxDuration.Seconds() {
 		return nil, nil
 	}
-	seconds, err := m.measure(ctx) // before minutes of pictures are decoded
+	seconds, cut, err := m.measure(ctx) // before minutes of pictures are decoded
 	switch {
 	case err != nil:
 		return nil, err
 	case seconds > maxDuration.Seconds():
 		return tooLong(name), nil
-	case !m.complete(seconds):
+	case !m.complete(seconds, cut):
 		return damaged(name), nil
 	}
 	m.duration = seconds

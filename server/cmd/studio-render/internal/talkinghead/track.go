@@ -84,14 +84,15 @@ type faceMeasures struct {
 	contrast float64
 }
 
-func newTracker(d *detector, width, height int, rate float64, picture bool) *tracker {
+func newTracker(source *media) *tracker {
+	width, height := source.width, source.height
 	factor := 1
 	for max(width, height)/(factor+1) >= analysed*3/4 {
 		factor++
 	}
 	return &tracker{
-		detector: d, rate: rate, factor: factor, gray: make([]byte, (width/factor)*(height/factor)),
-		track: track{Width: width, Height: height, Picture: picture},
+		detector: newDetector(), rate: source.rate.float(), factor: factor, gray: make([]byte, (width/factor)*(height/factor)),
+		track: track{Width: width, Height: height, Picture: source.picture},
 	}
 }
 
