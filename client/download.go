@@ -180,6 +180,10 @@ func (d *download) attempt(ctx context.Context) error {
 	if err != nil {
 		return errAddress
 	}
+	if user := request.URL.User; user != nil {
+		password, _ := user.Password()
+		request.SetBasicAuth(user.Username(), password)
+	}
 	request.Header["User-Agent"] = d.client.userAgent
 	request.Header["Accept-Encoding"] = identity // ranges do not work with compressed content
 	if d.done > 0 && d.etag != "" {

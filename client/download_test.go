@@ -122,6 +122,17 @@ func TestDownload_resumes(t *testing.T) {
 	}
 }
 
+// The user in the URL of a file is for its host.
+func TestDownload_sendsTheUserOfTheURL(t *testing.T) {
+	t.Parallel()
+	h, c := newFileHost(t, 1000)
+	h.address = strings.Replace(h.address, "://", "://ada:secret@", 1)
+	check(t, c.Download(t.Context(), client.LipsyncFile("id"), io.Discard))
+	if name, password, _ := h.requests[0].BasicAuth(); name != "ada" || password != "secret" {
+		t.Errorf("headers %v", h.requests[0].Header)
+	}
+}
+
 // A URL that has expired is replaced by a new one, even in the middle of a download.
 func TestDownload_requestsANewURL(t *testing.T) {
 	t.Parallel()

@@ -32,20 +32,18 @@ func (c *Client) EventsSince(ctx context.Context, since time.Time, options ...Ca
 			}
 			return !stopped
 		}
+		list := func() bool {
+			past := ListEventsParams{Order: new(gen.EventOrderOldest), Since: new(last), Limit: new(maxPage)}
+			for event, err := range c.Events(ctx, append(slices.Clip(options), past)...) {
+				if !give(event, err) {
+					return false
+				}
+			}
+			return true
+		}
 		// The past is listed when a stream is open, unless it continues after its last event.
 		following := append(slices.Clip(options), optionFunc(func(call *call) {
-			call.opened = func(resumed bool) bool {
-				if resumed {
-					return true
-				}
-				past := ListEventsParams{Order: new(gen.EventOrderOldest), Since: new(last), Limit: new(maxPage)}
-				for event, err := range c.Events(ctx, append(slices.Clip(options), past)...) {
-					if !give(event, err) {
-						return false
-					}
-				}
-				return true
-			}
+			call.opened = func(resumed bool) bool { return resumed || list() }
 		}))
 		for !stopped {
 			began := time.Now()
@@ -54,7 +52,12 @@ func (c *Client) EventsSince(ctx context.Context, since time.Time, options ...Ca
 					give(nil, err)
 					return
 				}
-				if !give(event.Data.EventRecord, nil) {
+				if record := event.Data.EventRecord; record != nil {
+					give(record, nil)
+				} else { // the events to continue with have expired, or the type is of a later version
+					list()
+				}
+				if stopped {
 					return
 				}
 			}

@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"testing"
@@ -125,6 +126,36 @@ func TestEventsSince_returnsErrors(t *testing.T) {
 			}
 			if answer, ok := errors.AsType[*client.Error](errors.Join(all...)); len(all) != 1 || !ok || answer.StatusCode != status {
 				t.Errorf("errors %v", all)
+			}
+		})
+	}
+}
+
+// What the stream says of other things than an event lists the past again: that events have expired, or what a later
+// version of the service sends.
+func TestEventsSince_listsAgainAfterOtherItems(t *testing.T) {
+	t.Parallel()
+	for _, item := range []string{
+		"event: events_expired\ndata: {\"retained_since\":\"2026-01-01T00:00:00Z\"}\n\n", "event: of_a_later_version\ndata: {}\n\n",
+	} {
+		eventsInBubble(t, func(t *testing.T, s *clienttest.Service, c *client.Client) {
+			s.Fail("streamEvents", 1, func(http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Content-Type", "text/event-stream")
+					w.(http.Flusher).Flush() // the past is listed
+					time.Sleep(time.Second)
+					check(t, errorOf(c.CreateAvatar(r.Context(), gen.CreateAvatarRequest{})))
+					_, _ = io.WriteString(w, item)
+					w.(http.Flusher).Flush()
+					<-r.Context().Done()
+				})
+			})
+			given := 0
+			for _, err := range c.EventsSince(t.Context(), time.Now().Add(-time.Hour)) {
+				check(t, err)
+				if given++; given == 2 {
+					return
+				}
 			}
 		})
 	}

@@ -21,7 +21,7 @@ const (
 type Retry struct {
 	// Attempts is the maximum number of attempts, including the first one and one with a renewed token.
 	// The attempts of a login are counted separately. 1 disables retries, even if a kept-alive connection
-	// turns out to be closed: a call that gets 401 then fails, and the next call renews the token. Defaults
+	// turns out to be closed: a call that gets 401 then fails, but renews the token for the next call. Defaults
 	// to 4.
 	Attempts int
 

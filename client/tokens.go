@@ -21,8 +21,8 @@ const (
 // TokenSource provides access tokens. Implementations must be safe for concurrent use.
 type TokenSource interface {
 	// Token returns an access token for a call. If the service has just rejected a token with 401, refused
-	// is that token; otherwise refused is empty. The call is retried if Token returns another token. An
-	// empty token is not sent.
+	// is that token; otherwise refused is empty. The call is retried, if it has an attempt left, if Token returns
+	// another token. An empty token is not sent.
 	//
 	// An error ends the call and is returned unchanged. [Client.WaitAvatar], [Client.WaitVideo] and
 	// [Client.WaitLipsync] call Token again if the error is temporary: a net.Error, or a transient [*Error]

@@ -52,7 +52,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 		io.Closer
 	}{io.TeeReader(r.Body, read), r.Body}
 	record := &Request{
-		Operation: document().operation(r),
+		Operation: operationOf(r),
 		Method:    r.Method,
 		URL:       r.URL,
 		Header:    r.Header.Clone(),
@@ -108,7 +108,7 @@ func (s *Service) respond(w http.ResponseWriter, r *http.Request) {
 	case s.allowInvalid.Load():
 	case status == http.StatusBadRequest, status == http.StatusMethodNotAllowed,
 		status == http.StatusRequestEntityTooLarge, status == http.StatusUnsupportedMediaType,
-		status == http.StatusNotFound && document().operation(r) == "":
+		status == http.StatusNotFound && operationOf(r) == "":
 		s.t.Errorf("clienttest: %s %s does not match the document (status %d): %s\nIf the test sends it on purpose, call AllowInvalid.",
 			r.Method, r.URL.Path, status, response.problem) // which never has submitted values
 	}
@@ -139,6 +139,14 @@ func (r *recorder) Write(p []byte) (int, error) {
 		r.problem = append(r.problem, p...)
 	}
 	return r.ResponseWriter.Write(p)
+}
+
+// Flush sends the response so far.
+func (r *recorder) Flush() {
+	if r.status == 0 {
+		r.WriteHeader(http.StatusOK)
+	}
+	_ = http.NewResponseController(r.ResponseWriter).Flush() // the client may have disconnected
 }
 
 // Unwrap supports [http.ResponseController].
