@@ -62,7 +62,7 @@ func withoutRequestID(document *openapi3.T) {
 		operation.Parameters = slices.DeleteFunc(operation.Parameters, isParameter)
 	})
 	maps.DeleteFunc(document.Components.Parameters, func(_ string, ref *openapi3.ParameterRef) bool { return isParameter(ref) })
-	for response := range responses(document) {
+	for response := range partsOf(document).responses {
 		maps.DeleteFunc(response.Headers, func(name string, _ *openapi3.HeaderRef) bool { return isRequestID(name) })
 	}
 }
@@ -87,7 +87,7 @@ func renameVariables(document *openapi3.T) {
 	const taken = "body bytes context encoding err errors fmt found h handler http io json mime missing multipart parameter" +
 		" params parts query read readParameter reflect request runtime siw slices stop stream strings sync text time url" +
 		" value w r"
-	for p := range parameters(document) {
+	for p := range partsOf(document).parameters {
 		name := codegen.ParameterDefinition{ParamName: p.Name, Spec: p}.GoName()
 		if p.In == openapi3.ParameterInPath && isTaken(codegen.LowercaseFirstCharacters(name), taken) {
 			p.Extensions = extended(map[string]any{"x-go-name": name + "Value"}, p.Extensions)

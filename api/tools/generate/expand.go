@@ -13,7 +13,7 @@ func expand(document *openapi3.T) error {
 		return err
 	}
 	eachContent(document, addSchemas)
-	for p := range parameters(document) {
+	for p := range partsOf(document).parameters {
 		addSchemas(p.Content)
 	}
 	eachSchema(document, func(ref *openapi3.SchemaRef) { expandDiscriminator(document, ref.Value) })

@@ -52,6 +52,31 @@ func TestGenerate_ignoresHeadersThatContentAndSecurityDescribe(t *testing.T) {
 	}
 }
 
+// The client reads application/json where there are several kinds of JSON, HEAD accepts no internal name of a stream, a
+// parameter may have items, and the literals in the data of events are exact.
+func TestGenerate_readsAllMediaTypes(t *testing.T) {
+	t.Parallel()
+	f, err := generated(t, `  /a: { get: { operationId: a, responses: { '200': { description: d, content: {
+      application/hal+json: { schema: { $ref: '#/components/schemas/Hal' } }, application/json: { schema: { $ref: '#/components/schemas/Plain' } } } } } } }
+  /b: { head: { operationId: b, responses: { '200': { description: d, content: { text/event-stream: { itemSchema: { type: object } } } } } } }
+  /c: { get: { operationId: c, responses: { '204': { description: d } }, parameters: [
+      { name: q, in: query, content: { application/json: { itemSchema: { type: object } } } } ] } }
+  /d: { get: { operationId: d, responses: { '200': { description: d, content: { text/event-stream: { itemSchema: { properties: {
+      event: { const: x }, data: { type: string, contentMediaType: application/json, contentSchema: { type: object, properties: {
+      n: { type: integer, enum: [9007199254740993, 1] }, m: { enum: [ab, cd, null] } } } } } } } } } } } }`,
+		"    Hal: { type: object, properties: { h: { type: string } } }\n    Plain: { type: object, properties: { p: { type: string } } }")
+	harness.Check(t, err)
+	code, types := string(f["client/operations.gen.go"]), string(f["gen/api.gen.go"])
+	if !strings.Contains(code, ") A(ctx context.Context, options ...CallOption) (*gen.Plain, error)") || strings.Contains(code, "stream.text") {
+		t.Errorf("the client is\n%s", code)
+	}
+	for _, literal := range []string{"= 9007199254740993", `= "ab"`} {
+		if !strings.Contains(types, literal) {
+			t.Errorf("no constant %s in\n%s", literal, types)
+		}
+	}
+}
+
 // All operations that refer to a response of the components have one type for it.
 func TestGenerate_sharesTheTypesOfResponses(t *testing.T) {
 	t.Parallel()

@@ -37,8 +37,6 @@ func (g *grammar) value(value *yaml.Node, isMap bool) {
 	for pair := range slices.Chunk(value.Content, 2) {
 		name, member := pair[0].Value, target(pair[1])
 		switch {
-		case pair[0].ShortTag() == "!!merge":
-			g.value(member, isMap)
 		case isMap:
 			g.value(member, false)
 		case !hasWord(values+" example examples", name):
@@ -116,20 +114,21 @@ func checkGrammar(file string, document *openapi3.T) error {
 		}
 	}
 	eachOperation(document, func(item *openapi3.PathItem, o *openapi3.Operation) {
-		if o == item.Query || item.AdditionalOperations != nil {
+		if o == item.Query || slices.Contains(slices.Collect(maps.Values(item.AdditionalOperations)), o) {
 			g.fail(locate(o.Origin), "the methods of OpenAPI 3.2 are not generated: use POST")
 		}
 		if len(o.OperationID) > 200 {
 			g.fail(locate(o.Origin, "operationId"), "an operationId of more than 200 bytes is no name for a file: choose another")
 		}
 	})
-	for p := range parameters(document) {
+	all := partsOf(document)
+	for p := range all.parameters {
 		g.parameter(p)
 	}
-	for body := range requestBodies(document) {
+	for body := range all.requestBodies {
 		g.requestBody(body)
 	}
-	for response := range responses(document) {
+	for response := range all.responses {
 		for media, described := range response.Content {
 			if name, _, _ := mime.ParseMediaType(media); described.ItemSchema != nil && strings.HasSuffix(name, "json-seq") {
 				g.fail(placeOf(described.ItemSchema, described.Origin), "a JSON text sequence is not generated: use application/jsonl")
@@ -165,7 +164,7 @@ func (g *grammar) parameter(p *openapi3.Parameter) {
 			if !isJSON(media) {
 				g.fail(locate(described.Origin), "a parameter in %s is not generated: use application/json", media)
 			}
-			if allowsNull(described.Schema.Value) {
+			if described.Schema != nil && allowsNull(described.Schema.Value) {
 				g.fail(placeOf(described.Schema, described.Origin), notNull)
 			}
 		}

@@ -47,10 +47,10 @@ func resultOf(d codegen.OperationDefinition) (result, error) {
 			continue
 		}
 		preferred := slices.MaxFunc(response.Contents, func(a, b codegen.ResponseContentDefinition) int {
-			if order := kindOfMedia(a.ContentType) - kindOfMedia(b.ContentType); order != 0 || b.ContentType != mediaJSON {
+			if order := kindOfMedia(a.ContentType) - kindOfMedia(b.ContentType); order != 0 || a.ContentType != mediaJSON {
 				return order
 			}
-			return -1
+			return 1
 		})
 		kind := kindOfMedia(preferred.ContentType)
 		said := kinds[kind].said
@@ -60,6 +60,7 @@ func resultOf(d codegen.OperationDefinition) (result, error) {
 					said = kinds[kind].said + qualify(s.Type())
 				}
 				a.Streams = append(a.Streams, s)
+				continue
 			}
 			isOther := kinds[kind].name == "bodyJSON" && content.Schema.TypeDecl() != preferred.Schema.TypeDecl()
 			if kindOfMedia(content.ContentType) != kind || isOther {

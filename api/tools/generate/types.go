@@ -15,7 +15,7 @@ func holdAllValues(document *openapi3.T) {
 	eachSchema(document, func(ref *openapi3.SchemaRef) {
 		schema := ref.Value
 		// The encoding of a string is an annotation, which the validator does not enforce.
-		schema.ContentEncoding, schema.ContentMediaType = "", ""
+		schema.ContentEncoding, schema.ContentMediaType, schema.ContentSchema = "", "", nil
 		if _, ok := schema.Extensions["x-go-type"]; ok || schema.Type.Is("null") || len(schema.OneOf)+len(schema.AnyOf) > 0 {
 			return
 		}
@@ -65,13 +65,10 @@ func exactLiterals(schema *openapi3.Schema) {
 	}
 	allowsNull := slices.Contains(schema.Enum, nil) || len(literalsOf(schema)) == 0
 	schema.Enum = values
-	name := typeOfLiterals(schema)
-	switch {
-	case schema.Type == nil && name != "" && allowsNull:
+	if name := typeOfLiterals(schema); schema.Type == nil && name != "" {
 		schema.Type = &openapi3.Types{name, "null"}
-	case schema.Type == nil && name != "":
-		schema.Type = &openapi3.Types{name}
-	case !allowsNull:
+	}
+	if !allowsNull {
 		schema.Type = withoutNull(schema.Type)
 	}
 }

@@ -26,7 +26,7 @@ func eachSchema(document *openapi3.T, visit func(*openapi3.SchemaRef)) {
 		w.schema(ref)
 	}
 	eachContent(document, w.content)
-	for p := range parameters(document) {
+	for p := range partsOf(document).parameters {
 		w.schema(p.Schema)
 		w.content(p.Content)
 	}
@@ -34,60 +34,51 @@ func eachSchema(document *openapi3.T, visit func(*openapi3.SchemaRef)) {
 
 // eachContent calls visit for the media types of each request body and response, once.
 func eachContent(document *openapi3.T, visit func(openapi3.Content)) {
-	for body := range requestBodies(document) {
+	all := partsOf(document)
+	for body := range all.requestBodies {
 		visit(body.Content)
 	}
-	for response := range responses(document) {
+	for response := range all.responses {
 		visit(response.Content)
 	}
 }
 
-// requestBodies returns the request bodies of the components and operations.
-func requestBodies(document *openapi3.T) map[*openapi3.RequestBody]bool {
-	all := map[*openapi3.RequestBody]bool{}
-	for _, body := range document.Components.RequestBodies {
-		all[body.Value] = true
-	}
-	eachOperation(document, func(_ *openapi3.PathItem, operation *openapi3.Operation) {
-		if operation.RequestBody != nil {
-			all[operation.RequestBody.Value] = true
-		}
-	})
-	return all
+// operationParts are the parts of the components and operations, each of them once.
+type operationParts struct {
+	parameters    map[*openapi3.Parameter]bool // and the headers of responses
+	requestBodies map[*openapi3.RequestBody]bool
+	responses     map[*openapi3.Response]bool
 }
 
-// responses returns the responses of the components and operations.
-func responses(document *openapi3.T) map[*openapi3.Response]bool {
-	all := map[*openapi3.Response]bool{}
-	for _, response := range document.Components.Responses {
-		all[response.Value] = true
-	}
-	eachOperation(document, func(_ *openapi3.PathItem, operation *openapi3.Operation) {
-		for _, response := range operation.Responses.Map() {
-			all[response.Value] = true
-		}
-	})
-	return all
-}
-
-// parameters returns the parameters of the components and operations, and the headers of responses.
-func parameters(document *openapi3.T) map[*openapi3.Parameter]bool {
-	all := map[*openapi3.Parameter]bool{}
+func partsOf(document *openapi3.T) operationParts {
+	all := operationParts{map[*openapi3.Parameter]bool{}, map[*openapi3.RequestBody]bool{}, map[*openapi3.Response]bool{}}
 	for _, parameter := range document.Components.Parameters {
-		all[parameter.Value] = true
+		all.parameters[parameter.Value] = true
+	}
+	for _, body := range document.Components.RequestBodies {
+		all.requestBodies[body.Value] = true
+	}
+	for _, response := range document.Components.Responses {
+		all.responses[response.Value] = true
 	}
 	eachOperation(document, func(item *openapi3.PathItem, operation *openapi3.Operation) {
 		for _, parameter := range slices.Concat(item.Parameters, operation.Parameters) {
-			all[parameter.Value] = true
+			all.parameters[parameter.Value] = true
+		}
+		if operation.RequestBody != nil {
+			all.requestBodies[operation.RequestBody.Value] = true
+		}
+		for _, response := range operation.Responses.Map() {
+			all.responses[response.Value] = true
 		}
 	})
 	headers := []openapi3.Headers{document.Components.Headers}
-	for response := range responses(document) {
+	for response := range all.responses {
 		headers = append(headers, response.Headers)
 	}
 	for _, named := range headers {
 		for _, header := range named {
-			all[&header.Value.Parameter] = true
+			all.parameters[&header.Value.Parameter] = true
 		}
 	}
 	return all
@@ -129,7 +120,7 @@ func (w *walker) schema(ref *openapi3.SchemaRef) {
 
 // parts returns the schemas in a schema. Some may be nil.
 func parts(schema *openapi3.Schema) []*openapi3.SchemaRef {
-	all := []*openapi3.SchemaRef{schema.Items, schema.AdditionalProperties.Schema}
+	all := []*openapi3.SchemaRef{schema.Items, schema.AdditionalProperties.Schema, schema.ContentSchema}
 	for _, property := range sorted(schema.Properties) {
 		all = append(all, property)
 	}
