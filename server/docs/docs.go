@@ -60,10 +60,11 @@ type Config struct {
 // document is invalid, or if Samples has a file for an unknown operation or language.
 func New(document []byte, cfg Config) (http.Handler, error) {
 	var root map[string]any
-	if _, err := yaml.Unmarshal(document, &root, yaml.DecodeOpts{}); err != nil {
+	exact := func(d *json.Decoder) *json.Decoder { d.UseNumber(); return d }
+	if _, err := yaml.Unmarshal(document, &root, yaml.DecodeOpts{}, exact); err != nil {
 		return nil, fmt.Errorf("docs: %w", err)
 	}
-	if root["openapi"] == nil {
+	if version, _ := root["openapi"].(string); version == "" {
 		return nil, errors.New("docs: the document has no member openapi")
 	}
 	samples, err := readSamples(cfg.Samples)

@@ -19,6 +19,7 @@ import (
 // pets is a foreign JSON document with other servers and hostile texts.
 const pets = `{
 	"openapi": "3.0.3",
+	"x-limit": 9223372036854775807,
 	"info": {"title": "Pets </title><script>alert(1)</script>", "version": "2", "description": "<script>document.title = 'taken'</script>All of them."},
 	"servers": [{"url": "https://api.example.com/v2"}],
 	"paths": {"/pets": {
@@ -59,10 +60,14 @@ func TestNew_servesTheDocumentUnchanged(t *testing.T) {
 		t.Errorf("the YAML is another: %s", got)
 	}
 	var got, want any
-	harness.Check(t, json.Unmarshal([]byte(body(t, request(t, h, "GET", "/openapi.json"))), &got))
+	asJSON := body(t, request(t, h, "GET", "/openapi.json"))
+	harness.Check(t, json.Unmarshal([]byte(asJSON), &got))
 	harness.Check(t, json.Unmarshal([]byte(pets), &want))
 	if difference := cmp.Diff(want, got); difference != "" {
 		t.Error(difference)
+	}
+	if !strings.Contains(asJSON, ":9223372036854775807}") {
+		t.Errorf("a number is another: %s", asJSON)
 	}
 }
 
@@ -104,7 +109,7 @@ func TestNew_addsSamples(t *testing.T) {
 
 func TestNew_rejectsInvalidDocumentsAndSamples(t *testing.T) {
 	t.Parallel()
-	for _, document := range []string{"", "a: [", `{"swagger": "2.0"}`} {
+	for _, document := range []string{"", "a: [", `{"swagger": "2.0"}`, `{"openapi": ""}`, "openapi: 3.1"} {
 		if _, err := docs.New([]byte(document), docs.Config{}); err == nil {
 			t.Errorf("%q is served", document)
 		}

@@ -27,7 +27,7 @@ func languages() []language {
 
 // readSamples reads the samples in files, by operationId, in the order of the languages.
 func readSamples(files fs.FS) (map[string][]codeSample, error) {
-	samples := map[string][]codeSample{}
+	samples, known := map[string][]codeSample{}, languages()
 	if files == nil {
 		return samples, nil
 	}
@@ -36,17 +36,17 @@ func readSamples(files fs.FS) (map[string][]codeSample, error) {
 			return err
 		}
 		extension := path.Ext(name)
-		i := slices.IndexFunc(languages(), func(l language) bool { return l.extension == extension })
+		i := slices.IndexFunc(known, func(l language) bool { return l.extension == extension })
 		if i < 0 {
 			return fmt.Errorf("unknown file extension of %s", name)
 		}
 		source, err := fs.ReadFile(files, name)
 		id := strings.TrimSuffix(path.Base(name), extension)
-		samples[id] = append(samples[id], codeSample{languages()[i].lang, languages()[i].label, string(source)})
+		samples[id] = append(samples[id], codeSample{known[i].lang, known[i].label, string(source)})
 		return err
 	})
 	rank := func(s codeSample) int {
-		return slices.IndexFunc(languages(), func(l language) bool { return l.label == s.Label })
+		return slices.IndexFunc(known, func(l language) bool { return l.label == s.Label })
 	}
 	for _, of := range samples {
 		slices.SortFunc(of, func(a, b codeSample) int { return rank(a) - rank(b) })

@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/schema"
 )
 
 // Items checks the items of a stream: of a body whose media type has an itemSchema or x-itemSchema. It is not safe for
@@ -38,6 +39,9 @@ func (i *Items) Check(item stream.Frame) error {
 	}
 	if i.w.Malformed == "" {
 		i.w.Check(text, i.content.node)
+	}
+	if cap(i.event) > schema.KeepBytes {
+		i.event = nil
 	}
 	i.count++
 	if i.w.Malformed == "" && len(i.w.Found) == 0 {

@@ -54,7 +54,6 @@ type multipartBody struct {
 
 	parts    int
 	buffered int
-	counts   map[string]int
 	streamed map[string]bool // the pointers of the parts that were not checked
 	fields   fields
 }
@@ -64,7 +63,7 @@ func newMultipartBody(w *checker, c *content, boundary string, body io.Reader) (
 	own := newChecker(w.pool, w.Direction) // the body may be read after the checker of the request has been released
 	b := &multipartBody{
 		w: own, content: c, source: source, reader: multipart.NewReader(source, boundary),
-		counts: make(map[string]int), streamed: make(map[string]bool),
+		streamed: make(map[string]bool),
 	}
 	b.writer = multipart.NewWriter(&b.out)
 	if b.writer.SetBoundary(boundary) != nil {
@@ -169,12 +168,15 @@ func (b *multipartBody) find(p *multipart.Part) (rule *part, name string, err er
 		rule = b.content.multipart.unnamed(p)
 	}
 	b.rule, b.pointer = rule, rule.token
-	if rule.repeated {
-		b.pointer += "/" + strconv.Itoa(b.counts[name])
-	} else if b.counts[name] > 0 && rule.name != "" {
+	known := b.fields.get(name)
+	switch {
+	case rule.repeated && known == nil:
+		b.pointer += "/0"
+	case rule.repeated:
+		b.pointer += "/" + strconv.Itoa(len(known.Elements))
+	case known != nil && rule.name != "":
 		return nil, "", b.violated("repeated", "must be given once")
 	}
-	b.counts[name]++
 	return rule, name, nil
 }
 

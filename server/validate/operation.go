@@ -12,7 +12,7 @@ import (
 // Operation is a compiled operation. It is immutable and safe for concurrent use.
 type Operation struct {
 	id, method, path string
-	template         pathtemplate.Template // of the path
+	shape            string // of the template of the path
 	security         [][]SecurityRequirement
 	parameters       []*parameter
 	body             *requestBody      // nil if the operation has no request body
@@ -73,11 +73,12 @@ func (c *compiler) operation(method, path string, item, source *document.Node) *
 
 // locate finds the position of each path parameter in the path.
 func (o *Operation) locate() {
-	o.template, _ = pathtemplate.Parse(o.path) // the loader reports errors
-	for i, segment := range o.template.Segments {
+	t, _ := pathtemplate.Parse(o.path) // the loader reports errors
+	o.shape = t.Shape
+	for i, segment := range t.Segments {
 		for _, p := range o.parameters {
 			if nth := slices.Index(segment.Names, p.name); p.in == inPath && nth >= 0 {
-				p.segment, p.nth, p.fromEnd = segment, nth, len(o.template.Segments)-1-i
+				p.segment, p.nth, p.fromEnd = segment, nth, len(t.Segments)-1-i
 			}
 		}
 	}

@@ -128,7 +128,7 @@ func (w *checker) checkHeader(p *parameter, header http.Header) {
 	values := header[p.canonical]
 	switch {
 	case len(values) == 0:
-		w.checkAbsent(p)
+		w.addDecodeError(p, errAbsent)
 	case p.plain && len(values) == 1:
 		w.checkText(p, values[0])
 	case p.plain || p.json && len(values) > 1:
@@ -160,7 +160,7 @@ func (w *checker) checkQuery(p *parameter, query string) {
 	}
 	switch count {
 	case 0:
-		w.checkAbsent(p)
+		w.addDecodeError(p, errAbsent)
 	case 1:
 		w.checkText(p, value)
 	default:
@@ -244,12 +244,6 @@ func (w *checker) checkJSON(p *parameter, text []byte) {
 	}
 }
 
-func (w *checker) checkAbsent(p *parameter) {
-	if p.required {
-		w.addDecodeError(p, errAbsent)
-	}
-}
-
 // checkText checks the text of a plain parameter as a scalar of the type that the schema allows.
 func (w *checker) checkText(p *parameter, text string) {
 	if p.required && text == "" {
@@ -267,7 +261,10 @@ func (w *checker) checkText(p *parameter, text string) {
 
 // addDecodeError reports why a parameter cannot be decoded, unless it may be absent and is.
 func (w *checker) addDecodeError(p *parameter, err error) {
-	if e := (*decodeError)(nil); errors.As(err, &e) && (e != errAbsent || p.required) {
+	if errors.Is(err, errAbsent) && !p.required {
+		return
+	}
+	if e := (*decodeError)(nil); errors.As(err, &e) {
 		w.Record(schema.Violation{Pointer: p.pointer, Keyword: e.keyword, Detail: e.detail})
 	}
 }

@@ -245,7 +245,7 @@ func (c *compiler) validator() *Validator {
 func (v *Validator) Operation(method, path string) (*Operation, bool) {
 	t, _ := pathtemplate.Parse(path) // Load has rejected other paths
 	for _, o := range v.operations {
-		if o.method == method && o.template.Shape == t.Shape {
+		if o.method == method && o.shape == t.Shape {
 			return o, true
 		}
 	}

@@ -124,7 +124,7 @@ func (d *Document) named(n *Node, rule string) {
 		switch {
 		case strings.HasPrefix(m.Name, "x-"):
 			continue
-		case rule == "Responses" && !IsStatus(m.Name):
+		case rule == "Responses" && !isStatus(m.Name):
 			d.Fail(n.Key(m), "is no status, which has three digits, or one and XX, or is default")
 		case rule == "Paths" && !strings.HasPrefix(m.Name, "/"):
 			d.Fail(n.Key(m), "must begin with a slash")
@@ -137,8 +137,8 @@ func (d *Document) named(n *Node, rule string) {
 	}
 }
 
-// IsStatus reports whether a name can be that of a response: a status, a range such as 2XX, or default.
-func IsStatus(name string) bool {
+// isStatus reports whether a name can be that of a response: a status, a range such as 2XX, or default.
+func isStatus(name string) bool {
 	return name == "default" || len(name) == 3 && '1' <= name[0] && name[0] <= '5' &&
 		(name[1:] == "XX" || strings.Trim(name, digits) == "")
 }
