@@ -23,7 +23,7 @@ func backupFlag() cli.Flag {
 	})
 }
 
-// openBackups opens the place of backups, if there is one. The media and the server for operators must be open.
+// openBackups opens the place of backups, if there is one. The database and the media must be open.
 func (d *daemon) openBackups(ctx context.Context) (err error) {
 	if d.cfg.Backup == "" {
 		return nil

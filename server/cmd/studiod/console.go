@@ -18,7 +18,7 @@ func (d *daemon) openConsole(ctx context.Context) {
 	if !d.cfg.Console {
 		return
 	}
-	secure := d.cfg.TLSCert != "" || strings.HasPrefix(d.cfg.PublicURL, "https:")
+	secure := d.certificate != nil || strings.HasPrefix(d.cfg.PublicURL, "https:")
 	if !secure && len(d.cfg.TrustedProxies) > 0 {
 		d.cfg.Logger.WarnContext(ctx, "browsers may send console sessions over http; if a proxy adds TLS, set --public-url https://…")
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -77,12 +76,7 @@ func (d *daemon) listenOn(ctx context.Context, flag, addr string, limits httpser
 	limits.Logger = d.cfg.Logger
 	limits.Trusted = d.cfg.TrustedProxies.Contains
 	listener := httpserver.New(inner, limits)
-	d.onClose(func() error {
-		if err := listener.Close(); !errors.Is(err, net.ErrClosed) { // by the server that serves it
-			return err
-		}
-		return nil
-	})
+	d.onClose(listener.Close)
 	return listener, nil
 }
 

@@ -85,9 +85,10 @@ func rotateSigningKey(ctx context.Context, command *cli.Command, db *store.Store
 	if _, err := db.Key(ctx, signingKeyFrom+from.Format(time.RFC3339), auth.NewSeed); err != nil {
 		return err
 	}
+	all := slices.Collect(maps.Values(keys))
 	for name, key := range keys {
 		// Nothing that a key has signed is valid when another one has replaced it for long enough.
-		retired := slices.ContainsFunc(slices.Collect(maps.Values(keys)), func(other auth.SigningKey) bool {
+		retired := slices.ContainsFunc(all, func(other auth.SigningKey) bool {
 			return other.From.After(key.From) && auth.Retired(other.From).Before(now)
 		})
 		if retired || command.Bool("revoke") && !key.From.Equal(from) {

@@ -26,7 +26,8 @@ func collectorURL() string {
 	return os.Getenv(collectorVariable)
 }
 
-// openMonitoring starts the trace exporter and the server for operators, if they are configured.
+// openMonitoring creates the metrics, and starts the trace exporter and the server for operators, if they are
+// configured.
 func (d *daemon) openMonitoring(ctx context.Context) error {
 	d.metrics = metrics.New(commandline.Version())
 	if d.cfg.Collector != "" {

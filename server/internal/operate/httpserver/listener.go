@@ -185,9 +185,9 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close unblocks Accept.
+// Close unblocks Accept. The server that serves the listener may have closed it before.
 func (l *Listener) Close() error {
-	if err := l.Listener.Close(); !l.draining.Load() || !errors.Is(err, net.ErrClosed) {
+	if err := l.Listener.Close(); !errors.Is(err, net.ErrClosed) {
 		return err
 	}
 	return nil

@@ -232,11 +232,15 @@ func TestListener_respondsWithProblemsOverTLS(t *testing.T) {
 			if !plain {
 				c, request = tls.Client(c, &tls.Config{InsecureSkipVerify: true}), "GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n"
 			}
-			answer, body := (&caller{Conn: c, answers: bufio.NewReader(c)}).ask(request)
+			from := &caller{Conn: c, answers: bufio.NewReader(c)}
+			answer, body := from.ask(request)
 			problem := make(map[string]any)
 			if err := json.Unmarshal([]byte(body), &problem); err != nil || answer.StatusCode != http.StatusBadRequest || problem["status"] != 400.0 ||
 				strings.Contains(fmt.Sprint(problem["detail"]), "https") != plain {
 				t.Errorf("%s is answered %d %s", name, answer.StatusCode, body)
+			}
+			if again, _ := io.ReadAll(from.answers); len(again) > 0 {
+				t.Errorf("%s is answered again: %s", name, again)
 			}
 		})
 	}

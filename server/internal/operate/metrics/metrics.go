@@ -96,7 +96,7 @@ func (m *Metrics) WatchCertificate(expires func() time.Time) {
 	})
 }
 
-// RecordResponse counts a response. It can be used as the OnResponse function of server.Config.
+// RecordResponse counts a response.
 func (m *Metrics) RecordResponse(a server.Response) {
 	counted := m.responses.get(response{a.OperationID, a.Status}, m.ofResponse)
 	counted.requests.Inc()

@@ -110,7 +110,7 @@ func (c *Console) changePassword(w http.ResponseWriter, r *http.Request, s sessi
 	if err != nil {
 		return err
 	}
-	c.startSession(w, r, token)
+	c.startSession(w, token)
 	return redirect(w, r, accountPath+"?done=password", nil)
 }
 
@@ -140,7 +140,7 @@ func (c *Console) leave(w http.ResponseWriter, r *http.Request, s session) error
 	if err != nil {
 		return err
 	}
-	c.forgetSession(w, r)
+	c.forgetSession(w)
 	return redirect(w, r, loginPath+"?done=left", nil)
 }
 

@@ -82,8 +82,7 @@ type Config struct {
 	Backup func() *Backup
 	// Guide is the path of a guide, to which each page links. Default: there is no link.
 	Guide string
-	// Secure means that browsers use https, although a proxy forwards their requests over http. The session
-	// cookie is then Secure.
+	// Secure means that browsers use https, of this service or of a proxy. The session cookie is then Secure.
 	Secure bool
 	// Revoked reports whether a session has ended, or all sessions of a user since a time. Pages that are open then
 	// show it at once.

@@ -33,9 +33,9 @@ func cookieName(publicURL string) string {
 
 // cookie returns the session cookie without a value. Over https its name has the __Host- prefix, so that
 // neither other hosts nor pages that were loaded over http can set it.
-func (c *Console) cookie(r *http.Request) *http.Cookie {
+func (c *Console) cookie() *http.Cookie {
 	cookie := &http.Cookie{ //nolint:gosec // browsers do not send Secure cookies over http
-		Name: c.cookieName, Path: Path, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: c.cfg.Secure || r.TLS != nil,
+		Name: c.cookieName, Path: Path, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: c.cfg.Secure,
 	}
 	if cookie.Secure {
 		cookie.Name, cookie.Path = "__Host-"+cookie.Name, "/"
@@ -45,7 +45,7 @@ func (c *Console) cookie(r *http.Request) *http.Cookie {
 
 // session returns the session of a request, or [studio.ErrUnauthorized] if it has none.
 func (c *Console) session(r *http.Request) (session, error) {
-	cookie, err := r.Cookie(c.cookie(r).Name)
+	cookie, err := r.Cookie(c.cookie().Name)
 	if err != nil {
 		return session{}, studio.ErrUnauthorized
 	}
@@ -138,30 +138,30 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) error {
 		}
 		return c.render(w, r, problem.Status, "login", view{Title: "Sign in", Data: form})
 	}
-	c.startSession(w, r, pair.Refresh)
+	c.startSession(w, pair.Refresh)
 	return redirect(w, r, form.Next, nil)
 }
 
 // startSession sets the cookie of a session with a refresh token.
-func (c *Console) startSession(w http.ResponseWriter, r *http.Request, token string) {
-	cookie := c.cookie(r) //nolint:gosec // its attributes depend on TLS
+func (c *Console) startSession(w http.ResponseWriter, token string) {
+	cookie := c.cookie() //nolint:gosec // its attributes depend on Config.Secure
 	cookie.Value, cookie.MaxAge = token, int(studio.RefreshTokenLifetime.Seconds())
 	http.SetCookie(w, cookie)
 }
 
 func (c *Console) logout(w http.ResponseWriter, r *http.Request) error {
-	if sent, err := r.Cookie(c.cookie(r).Name); err == nil {
+	if sent, err := r.Cookie(c.cookie().Name); err == nil {
 		if err := c.cfg.Studio.EndSession(r.Context(), sent.Value); err != nil {
 			return err
 		}
 	}
-	c.forgetSession(w, r)
+	c.forgetSession(w)
 	return redirect(w, r, loginPath, nil)
 }
 
 // forgetSession deletes the cookie of a session that has ended.
-func (c *Console) forgetSession(w http.ResponseWriter, r *http.Request) {
-	cookie := c.cookie(r) //nolint:gosec // its attributes depend on TLS
+func (c *Console) forgetSession(w http.ResponseWriter) {
+	cookie := c.cookie() //nolint:gosec // its attributes depend on Config.Secure
 	cookie.MaxAge = -1
 	http.SetCookie(w, cookie)
 }
