@@ -41,9 +41,9 @@ func (s *Store) ClaimAlert(ctx context.Context, now time.Time) (a Alert, err err
 			UNION ALL SELECT user_id, url, NULL, disabled_at FROM endpoints WHERE disabled_at > $3
 		) e JOIN `+s.engine.lookup("users u", `u.id = e.user_id AND u.disabled_at IS NULL`)+`
 		WHERE NOT EXISTS (SELECT 1 FROM pauses p WHERE p.user_id IN ('', e.user_id) AND p.url IN ('', e.url))
-			AND NOT EXISTS (SELECT 1 FROM alerts a WHERE a.user_id = e.user_id AND a.url = e.url AND (a.sent_at > $1 OR a.sent_at >= e.disabled_at))
+			AND NOT EXISTS (SELECT 1 FROM alerts a WHERE a.user_id = e.user_id AND a.url = e.url AND (a.sent_at > $1 OR a.sent_at >= e.disabled_at OR a.retry_at > $5))
 			AND (SELECT COUNT(*) FROM alerts a WHERE a.user_id = e.user_id AND a.sent_at > $1) < $4 LIMIT 1`,
-		micros(latest), micros(now.Add(-maxAttemptAge)), micros(now.Add(-maxDisabledAge)), maxAlerts)
+		micros(latest), micros(now.Add(-maxAttemptAge)), micros(now.Add(-maxDisabledAge)), maxAlerts, micros(now))
 	if err != nil {
 		return Alert{}, err
 	}
@@ -53,13 +53,13 @@ func (s *Store) ClaimAlert(ctx context.Context, now time.Time) (a Alert, err err
 	return a, s.execFound(ctx, `INSERT INTO alerts (user_id, url, sent_at)
 		SELECT id, $2, $3 FROM users WHERE id = $1 AND disabled_at IS NULL
 			AND (SELECT COUNT(*) FROM alerts WHERE user_id = $1 AND sent_at > $5) < $6`+s.engine.keyShare()+`
-		ON CONFLICT (user_id, url) DO UPDATE SET sent_at = excluded.sent_at WHERE alerts.sent_at <= $4`,
+		ON CONFLICT (user_id, url) DO UPDATE SET sent_at = $3, retry_at = 0 WHERE alerts.sent_at <= $4 AND alerts.retry_at <= $3`,
 		a.UserID, a.URL, micros(now), micros(latest), micros(now.Add(-alertInterval)), maxAlerts)
 }
 
 // PostponeAlert makes an alert that ClaimAlert returned at now due again ten minutes later, because it could not be
 // sent. So others are sent before it.
 func (s *Store) PostponeAlert(ctx context.Context, a Alert, now time.Time) error {
-	return s.exec(ctx, `UPDATE alerts SET sent_at = $4 WHERE user_id = $1 AND url = $2 AND sent_at = $3`,
-		a.UserID, a.URL, micros(now), micros(now.Add(alertPause-alertInterval)))
+	return s.exec(ctx, `UPDATE alerts SET sent_at = 0, retry_at = $4 WHERE user_id = $1 AND url = $2 AND sent_at = $3`,
+		a.UserID, a.URL, micros(now), micros(now.Add(alertPause)))
 }

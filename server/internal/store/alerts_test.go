@@ -51,6 +51,10 @@ func TestStore_ClaimAlert_isGivenOnceADay(t *testing.T) {
 			{at: 200, disabledAt: 199, lastAt: 199, want: true, postpone: true},
 			{at: 200.1, disabledAt: 199, lastAt: 199},
 			{at: 200.2, disabledAt: 199, lastAt: 199, want: true},
+			{at: 230, disabledAt: 200.5, lastAt: 200.5, want: true, postpone: true},
+			{at: 230.1, disabledAt: 200.5, lastAt: 200.5},
+			{at: 230.2, disabledAt: 200.5, lastAt: 200.5, want: true},
+			{at: 230.4, disabledAt: 200.5, lastAt: 200.5},
 		} {
 			micros := func(hours float64) string {
 				if hours == 0 {

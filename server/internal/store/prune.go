@@ -53,8 +53,8 @@ func (s *Store) Prune(ctx context.Context, now time.Time) error {
 		{`DELETE FROM revocations WHERE revoked_at < $1 AND id IN (SELECT id FROM revocations WHERE revoked_at < $1 LIMIT $2)`, now.Add(-revocationRetention)},
 		{`DELETE FROM links WHERE expires_at < $1 AND hash IN (SELECT hash FROM links WHERE expires_at < $1 LIMIT $2)`, now},
 		{`DELETE FROM acts WHERE at < $1 AND id IN (SELECT id FROM acts WHERE at < $1 LIMIT $2)`, now.Add(-studio.ActRetention)},
-		{`DELETE FROM alerts WHERE sent_at < $1 AND (user_id, url) IN
-			(SELECT user_id, url FROM alerts WHERE sent_at < $1 LIMIT $2)`, now.Add(-alertRetention)},
+		{`DELETE FROM alerts WHERE sent_at < $1 AND retry_at < $1 AND (user_id, url) IN
+			(SELECT user_id, url FROM alerts WHERE sent_at < $1 AND retry_at < $1 LIMIT $2)`, now.Add(-alertRetention)},
 		{`DELETE FROM endpoints WHERE used_at < $1 AND disabled_at IS NULL AND (user_id, url) IN (SELECT user_id, url FROM endpoints
 			WHERE used_at < $1 AND disabled_at IS NULL AND NOT EXISTS (SELECT 1 FROM pauses p WHERE p.user_id = endpoints.user_id
 				AND p.url = endpoints.url) LIMIT $2)`, now.Add(-endpointRetention)},

@@ -304,7 +304,8 @@ CREATE INDEX endpoints_failing ON endpoints (user_id, url) WHERE failing_since I
 CREATE TABLE alerts (
     user_id TEXT NOT NULL REFERENCES users,
     url     TEXT NOT NULL,
-    sent_at BIGINT NOT NULL,
+    sent_at BIGINT NOT NULL, -- 0 if it could not be sent
+    retry_at BIGINT NOT NULL DEFAULT 0, -- when it is due again
     PRIMARY KEY (user_id, url)
 );
 CREATE INDEX alerts_sent ON alerts (sent_at);

@@ -304,7 +304,8 @@ CREATE INDEX endpoints_failing ON endpoints (user_id, url) WHERE failing_since I
 CREATE TABLE alerts (
     user_id TEXT NOT NULL REFERENCES users,
     url     TEXT NOT NULL,
-    sent_at INTEGER NOT NULL,
+    sent_at INTEGER NOT NULL, -- 0 if it could not be sent
+    retry_at INTEGER NOT NULL DEFAULT 0, -- when it is due again
     PRIMARY KEY (user_id, url)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX alerts_sent ON alerts (sent_at);
