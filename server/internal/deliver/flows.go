@@ -36,7 +36,9 @@ func (d *Deliverer) scan(lanes []int) {
 				}
 			}
 			for _, due := range flows {
-				d.scheduleFetch(due.Flow, d.localTime(due.At))
+				if d.heldLanes[store.Lane(due.Flow.Origin)] { // it may have been lost since
+					d.scheduleFetch(due.Flow, d.localTime(due.At))
+				}
 			}
 		})
 	})
@@ -67,13 +69,11 @@ func (d *Deliverer) changed(kind store.SignalKind, flows ...store.Flow) (notHeld
 	return notHeld
 }
 
-// scheduleFetch schedules a read of a flow at the given time or earlier, if this process holds its lane.
+// scheduleFetch schedules a read of a flow of a held lane at the given time or earlier.
 func (d *Deliverer) scheduleFetch(key store.Flow, at time.Time) {
-	if lane := store.Lane(key.Origin); d.heldLanes[lane] {
-		f := d.queue.get(key, lane, d.origins.get)
-		f.fetchBy(at)
-		d.reschedule(f)
-	}
+	f := d.queue.get(key, store.Lane(key.Origin), d.origins.get)
+	f.fetchBy(at)
+	d.reschedule(f)
 }
 
 // fetchBy schedules a read of a flow at the given time or earlier. If a read is running, another one follows.

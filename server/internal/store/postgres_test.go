@@ -239,7 +239,7 @@ func TestPostgres_aLockedSubjectDelaysNoOther(t *testing.T) {
 		return errorOf(db.CreateSubject(t.Context(), s, studio.IdempotencyKey{}))
 	}
 	tx := begin(t, dsn, `SELECT FROM subjects WHERE id = 'locked' FOR UPDATE`)
-	const waiting = 3 // of each kind, more than one group at a time
+	const waiting = 3 // of each kind, while one group commits at a time
 	ended := make(chan error, 2*waiting)
 	for i := range waiting {
 		go func() { ended <- update("locked") }()

@@ -25,7 +25,7 @@ func queryRows[T any](ctx context.Context, q querier, dest func(row *T) []any, q
 	return all, err
 }
 
-// queryMap returns the rows of a query by their first column. dest returns where the other columns are stored.
+// queryMap returns the second column of the rows by the first. dest returns where it is stored.
 func queryMap[T any](ctx context.Context, q querier, dest func(row *T) any, query string, args ...any) (map[string]T, error) {
 	all := make(map[string]T)
 	err := q.query(ctx, func(scan func(...any) error) error {

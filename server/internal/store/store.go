@@ -238,7 +238,7 @@ func (s *Store) Lost() <-chan struct{} {
 }
 
 // ChangedElsewhere reports whether another process has written to the SQLite database since the last call.
-// [Store.Due] does not signal such writes. The call reads no table. On PostgreSQL it always reports false,
+// [Store.Signal] does not report such writes. The call reads no table. On PostgreSQL it always reports false,
 // because processes notify each other.
 func (s *Store) ChangedElsewhere(ctx context.Context) (bool, error) { return s.engine.changed(ctx) }
 

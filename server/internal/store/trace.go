@@ -42,8 +42,8 @@ func spanName(statement string) string {
 	return "SELECT"
 }
 
-// written matches the beginning of a statement that writes, after its WITH.
 var (
+	// written matches the beginning of a statement that writes, after its WITH.
 	written = regexp.MustCompile(`(?:^\s*|\)\s+)(INSERT|UPDATE|DELETE)(?: OR FAIL)?(?: INTO| FROM)? (\w+)`)
 	word    = regexp.MustCompile(`\w+`)
 )

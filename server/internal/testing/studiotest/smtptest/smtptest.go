@@ -196,15 +196,13 @@ func (s *Server) serve(connection net.Conn) {
 	}
 }
 
-func (s *Server) logins() string { return cmp.Or(s.cfg.Logins, "PLAIN") }
-
 func (s *Server) extensions(state session) string {
 	text := "250-mail.test\r\n"
 	if s.cfg.TLS != nil && !state.secure {
 		text += "250-STARTTLS\r\n"
 	}
 	if s.cfg.Password != "" {
-		text += "250-AUTH " + s.logins() + "\r\n"
+		text += "250-AUTH " + cmp.Or(s.cfg.Logins, "PLAIN") + "\r\n"
 	}
 	return fmt.Sprint(text, "250 8BITMIME")
 }
