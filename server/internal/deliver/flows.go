@@ -36,7 +36,7 @@ func (d *Deliverer) scan(lanes []int) {
 				}
 			}
 			for _, due := range flows {
-				if d.heldLanes[store.Lane(due.Flow.Origin)] { // it may have been lost since
+				if d.heldLanes[store.Lane(due.Origin)] { // it may have been lost since
 					d.scheduleFetch(due.Flow, d.localTime(due.At))
 				}
 			}

@@ -57,7 +57,7 @@ func (s *secureConn) Write(p []byte) (int, error) {
 func (s *secureConn) Read(p []byte) (int, error) {
 	if err := s.Conn.(*tls.Conn).Handshake(); err != nil { //nolint:forcetypeassert,noctx // Accept sets it, and the deadline of Read ends it
 		if plain, ok := errors.AsType[tls.RecordHeaderError](err); ok && plain.Conn != nil && s.preface == 0 && speaksHTTP(plain.RecordHeader[:]) {
-			s.preface = -1 // net/http reads once more after this error
+			s.preface = -1                                                                                        // net/http reads once more after this error
 			_, _ = s.conn.Conn.Write(s.conn.problemOf(http.StatusBadRequest, "This port speaks TLS: use https.")) // best effort
 		}
 		return 0, io.EOF // which net/http does not answer

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// exportTimeout bounds the export of a batch, and flushTimeout that of all remaining spans when the provider is closed.
+	// exportTimeout bounds the export of a batch, flushTimeout that of all remaining spans when the provider is closed.
 	exportTimeout = 10 * time.Second
 	flushTimeout  = time.Second
 	// maxQueue bounds the spans that wait for export. When the queue is full, new spans are dropped.
