@@ -76,7 +76,7 @@ func TestDoc_namesWhatMustBeHeld(t *testing.T) {
 // The rooms stand one above the other: what a room imports of others is below it. Tests may import what they need.
 func TestRooms_importNothingAbove(t *testing.T) {
 	t.Parallel()
-	floors := []string{"pathtemplate", "telemetry", "studio", "memstore", "media", "store", "render", "deliver", "api", "web", "operate", "testing"}
+	floors := []string{"pathtemplate", "regularfile", "telemetry", "studio", "memstore", "media", "store", "render", "deliver", "api", "web", "operate", "testing"}
 	const prefix = "github.com/avatarstudio/avatarstudio/server/internal/"
 	floor := func(path string) int {
 		room, _, _ := strings.Cut(path, "/")
