@@ -241,19 +241,10 @@ func TestStreamEvents_limitsTheStreamsOfAUser(t *testing.T) {
 		}
 	}
 	cancel()
-	awaitOpen(t, service, 0)
-	if n := ended.Load(); n != studio.MaxStreams+1 {
-		t.Errorf("%d streams ended", n)
-	}
+	harness.Eventually(t, "the end of each stream", func() bool { return ended.Load() == studio.MaxStreams+1 })
 	for range 2 * studio.MaxStreams {
 		openStream(t, service, "ada", "").begun().stop()
 	}
-}
-
-// awaitOpen waits until n streams are open.
-func awaitOpen(t *testing.T, service *studio.Service, n int) {
-	t.Helper()
-	harness.Eventually(t, fmt.Sprint(n, " open streams"), func() bool { open, _ := service.StreamCounts(); return open == n })
 }
 
 // faultyStore is a store whose events cannot be read while err is set.
