@@ -101,13 +101,21 @@ func (m *media) probe(ctx context.Context, name string) error {
 	video, sound := chosen(found.Streams, "video"), chosen(found.Streams, "audio")
 	if m.noPictures = unusable("%s has no pictures.", name); video != nil {
 		m.video = *video
-		orientation := 1
+		orientation := 0
 		for _, f := range found.Frames {
+			orientation, _ = strconv.Atoi(strings.TrimSpace(f.Tags.Orientation))
 			if slices.ContainsFunc(f.SideData, func(s sideData) bool { return s.Rotation != nil }) {
 				m.video.SideData = f.SideData // ffmpeg turns it
-			} else if n, _ := strconv.Atoi(strings.TrimSpace(f.Tags.Orientation)); n > 0 && n < len(turns) {
-				orientation = n
+				orientation = 1
 			}
+		}
+		if orientation == 0 && m.demuxer == "png_pipe" {
+			if orientation, err = orientationOfPNG(m.path); err != nil {
+				return err
+			}
+		}
+		if orientation < 1 || orientation >= len(turns) {
+			orientation = 1
 		}
 		if m.noPictures, err = m.usePictures(ctx, found.Format.Duration, name, orientation); err != nil {
 			return err

@@ -3,6 +3,7 @@ package talkinghead_test
 import (
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"math"
 	"os"
 	"path/filepath"
@@ -41,6 +42,7 @@ var kinds = []struct {
 	{name: "prores.mov", look: "erased", args: "-c:v prores_ks -profile:v 4444 -pix_fmt yuva444p10le", video: true},
 	{name: "rgb.mp4", look: "whole", args: "-c:v libx264rgb -preset ultrafast -crf 8", video: true},
 	{name: "turned.jpg", look: "whole", args: "-vf transpose=2 -q:v 2"},
+	{name: "turned.png", look: "whole", args: "-vf transpose=2"},
 	{name: "turned.webp", look: "erased", args: "-vf transpose=2 -c:v libwebp -lossless 1 -pix_fmt bgra"},
 	{name: "turned.mp4", look: "whole", args: "-vf transpose=2,format=yuv420p -c:v libx264 -preset ultrafast -crf 12 -color_trc bt709", video: true, speaks: true},
 	{name: "hlg.mp4", look: "dark", args: hdr("arib-std-b67"), video: true, speaks: true},
@@ -74,6 +76,11 @@ func turn(t *testing.T, path string) {
 	switch filepath.Ext(path) {
 	case ".jpg":
 		turned = string(content[:2]) + "\xff\xe1" + string(binary.BigEndian.AppendUint16(nil, uint16(8+len(exif)))) + "Exif\x00\x00" + exif + string(content[2:])
+	case ".png":
+		const header = 8 + 4 + 4 + 13 + 4 // the signature and the first chunk
+		block := "eXIf" + exif
+		block = string(binary.BigEndian.AppendUint32(nil, uint32(len(exif)))) + block + string(binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE([]byte(block))))
+		turned = string(content[:header]) + block + string(content[header:])
 	case ".webp":
 		chunks := string(content[12:])
 		if !strings.HasPrefix(chunks, "VP8X") {
