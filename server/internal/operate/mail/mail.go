@@ -46,9 +46,9 @@ const (
 // Config configures a [Mailer]. URL and Name are required.
 type Config struct {
 	// URL names the server and the sender: smtp://USER@HOST:587?from=ADDRESS requires STARTTLS, unless HOST is a
-	// loopback address, where it is used if it is offered, with any certificate, and the login is PLAIN. smtps://
-	// begins with TLS. Without USER, the mailer does not log in. The default ports are 587 and 465, and the default
-	// sender is USER.
+	// loopback address, where it is used if it is offered, with any certificate, and the login is PLAIN or LOGIN.
+	// smtps:// begins with TLS. Without USER, the mailer does not log in. The default ports are 587 and 465, and the
+	// default sender is USER.
 	URL string
 	// Password is the password of USER.
 	Password string

@@ -76,6 +76,9 @@ func TestMailer_Send_usesTLSBeyondThisMachine(t *testing.T) {
 		"refused greeting":       {"smtp://example.com?from=robot@example.com", smtptest.Config{Answer: func(string) string { return "554 no" }}, roots, "refused status=554"},
 		"loopback":               {"smtp://127.0.0.1?from=robot@example.com", smtptest.Config{}, nil, ""},
 		"loopback with a login":  {"smtp://robot@localhost?from=robot@example.com", smtptest.Config{Password: "pass"}, nil, ""},
+		"loopback with LOGIN":    {"smtp://robot@127.0.0.1?from=robot@example.com", smtptest.Config{Password: "pass", Logins: "NTLM LOGIN"}, nil, ""},
+		"loopback with NTLM":     {"smtp://robot@127.0.0.1?from=robot@example.com", smtptest.Config{Password: "pass", Logins: "NTLM"}, nil, "unsupported"},
+		"LOGIN":                  {starttls, smtptest.Config{TLS: security, Password: "pass", Logins: "LOGIN"}, roots, ""},
 		"loopback with STARTTLS": {"smtp://robot@localhost?from=robot@example.com", smtptest.Config{TLS: security, Password: "pass"}, x509.NewCertPool(), ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -12,10 +12,12 @@ import (
 	"net/netip"
 	"net/textproto"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
 	gomail "github.com/wneessen/go-mail"
+	"github.com/wneessen/go-mail/smtp"
 )
 
 var (
@@ -76,19 +78,19 @@ func (s server) client(ctx context.Context, dial dialFunc) (*gomail.Client, erro
 		ServerName: s.host, MinVersion: tls.VersionTLS12, RootCAs: s.roots,
 		InsecureSkipVerify: s.loopback(), //nolint:gosec // nothing leaves this machine
 	}
-	policy, login := gomail.TLSMandatory, gomail.SMTPAuthAutoDiscover
+	policy, login := gomail.TLSMandatory, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover)
 	if s.implicitTLS || s.loopback() { // with TLS from the beginning, the server does not offer STARTTLS
 		policy = gomail.TLSOpportunistic
 	}
 	switch {
 	case s.user == "":
-		login = gomail.SMTPAuthNoAuth
+		login = gomail.WithSMTPAuth(gomail.SMTPAuthNoAuth)
 	case s.loopback():
-		login = gomail.SMTPAuthPlainNoEnc
+		login = gomail.WithSMTPAuthCustom(&localLogin{server: s})
 	}
 	return gomail.NewClient(
 		s.host, gomail.WithPort(s.port), gomail.WithTimeout(sendTimeout), gomail.WithTLSConfig(security), gomail.WithTLSPolicy(policy),
-		gomail.WithHELO(s.name), gomail.WithSMTPAuth(login), gomail.WithUsername(s.user), gomail.WithPassword(s.password),
+		gomail.WithHELO(s.name), login, gomail.WithUsername(s.user), gomail.WithPassword(s.password),
 		gomail.WithDialContextFunc(func(dialing context.Context, network, address string) (net.Conn, error) {
 			connection, err := dial(dialing, network, address)
 			if err != nil {
@@ -102,6 +104,25 @@ func (s server) client(ctx context.Context, dial dialFunc) (*gomail.Client, erro
 			return secured, secured.HandshakeContext(dialing)
 		}),
 	)
+}
+
+// localLogin logs in to a server on this machine, which may have no TLS, with PLAIN or else LOGIN.
+type localLogin struct {
+	smtp.Auth
+
+	server server
+}
+
+func (l *localLogin) Start(offered *smtp.ServerInfo) (mechanism string, first []byte, err error) {
+	switch s := l.server; {
+	case slices.Contains(offered.Auth, "PLAIN"):
+		l.Auth = smtp.PlainAuth("", s.user, s.password, s.host, true)
+	case slices.Contains(offered.Auth, "LOGIN"):
+		l.Auth = smtp.LoginAuth(s.user, s.password, s.host, true)
+	default:
+		return "", nil, gomail.ErrNoSupportedAuthDiscovered
+	}
+	return l.Auth.Start(offered)
 }
 
 // describe returns the kind of a failure, or "" for none, and the status of the server, or 0. Texts of the server may

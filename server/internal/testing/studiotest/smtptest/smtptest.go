@@ -23,7 +23,7 @@ type Config struct {
 	TLS      *tls.Config // offers STARTTLS, and refuses mails without it
 	Implicit bool        // begins with TLS
 	Password string      // refuses mails without a login that has it
-	Logins   string      // that are offered; default PLAIN, which alone succeeds
+	Logins   string      // that are offered; default PLAIN, which succeeds, as LOGIN does
 	// Answer returns the answer to a command, such as RCPT, or to the mail, as the command ".". "" accepts it, and
 	// "hang" is no answer. Default: all are accepted.
 	Answer func(command string) string
@@ -152,8 +152,14 @@ func (s *Server) serve(connection net.Conn) {
 			}
 		case "AUTH":
 			mechanism, encoded, _ := strings.Cut(argument, " ")
+			if mechanism == "LOGIN" { // asks for the user, and then for the password
+				for _, question := range []string{"Username:", "Password:"} {
+					answer(command, "334 "+base64.StdEncoding.EncodeToString([]byte(question)))
+					encoded, _ = lines.ReadLine()
+				}
+			}
 			secret, _ := base64.StdEncoding.DecodeString(encoded)
-			if state.loggedIn = mechanism == "PLAIN" && strings.HasSuffix("\x00"+string(secret), "\x00"+s.cfg.Password); state.loggedIn {
+			if state.loggedIn = slices.Contains([]string{"PLAIN", "LOGIN"}, mechanism) && strings.HasSuffix("\x00"+string(secret), "\x00"+s.cfg.Password); state.loggedIn {
 				answer(command, "235 welcome")
 			} else {
 				answer(command, "535 wrong password of "+string(secret))
