@@ -27,7 +27,7 @@ type Principal struct {
 // Alternatives for which the request lacks a credential are skipped.
 type Authenticator interface {
 	// Authenticate returns the principal that the credential belongs to, and the context for the rest of the
-	// request. The context must be derived from ctx, with which the request is cancelled; nil means ctx.
+	// request. The context should be derived from ctx, with which the request is cancelled; nil means ctx.
 	//
 	// Authenticate must check that the principal has the scopes of the credential. If the error is an
 	// [*Error], it is the response, such as 403 for a missing scope or 503 if the authenticator is
@@ -136,7 +136,7 @@ func (a *authentication) checkCredentials(ctx context.Context, x *exchange, cred
 			ctx = next //nolint:fatcontext // each call may add values
 		}
 		if exchangeFrom(ctx) == nil {
-			return nil, errContext("Authenticator")
+			ctx = &exchangeContext{ctx, x}
 		}
 		x.setPrincipal(principal, true)
 	}

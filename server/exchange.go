@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
@@ -103,19 +104,36 @@ func exchangeFrom(ctx context.Context) *exchange {
 	return x
 }
 
-// errContext returns the error for a layer that passes on a context without the exchange.
+// withExchange returns ctx, or a context that also has the exchange of w, which a layer may pass on with any context.
+// It returns nil if w is not that of an exchange either.
+func withExchange(ctx context.Context, w http.ResponseWriter) context.Context {
+	if exchangeFrom(ctx) != nil {
+		return ctx
+	}
+	if x, ok := stream.As[*exchange](w); ok {
+		return &exchangeContext{ctx, x}
+	}
+	return nil
+}
+
+// errContext returns the error for a layer after which withExchange returns nil.
 func errContext(layer string) error {
-	return internalError(fmt.Errorf("server: Config.%s passes on a context that is not derived from that of the request", layer))
+	return internalError(fmt.Errorf("server: Config.%s passes on neither a context that is derived from that of the request "+
+		"nor a ResponseWriter with an Unwrap method", layer))
 }
 
 // requireExchange is the layer after one that the caller of New has added.
 func requireExchange(cfg *Config, layer string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if exchangeFrom(r.Context()) == nil {
+		ctx := withExchange(r.Context(), w)
+		if ctx == nil {
 			err := errContext(layer)
 			cfg.Logger.ErrorContext(r.Context(), "request failed", "err", err) // what follows does not know the logger
 			writeProblem(w, r, err)
 			return
+		}
+		if ctx != r.Context() {
+			r = r.WithContext(ctx)
 		}
 		next.ServeHTTP(w, r)
 	})

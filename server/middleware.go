@@ -33,10 +33,10 @@ func newChains(validator *validate.Validator, middleware []gen.StrictMiddlewareF
 	return []gen.StrictMiddlewareFunc{all.wrap}
 }
 
-// requireContext calls next unless the middleware around it has lost the context of the request.
+// requireContext passes a context of the request to next, which the middleware around it may have replaced.
 func requireContext(next gen.StrictHandlerFunc) gen.StrictHandlerFunc {
 	return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
-		if exchangeFrom(ctx) == nil {
+		if ctx = withExchange(ctx, w); ctx == nil {
 			return nil, errContext("Middleware")
 		}
 		return next(ctx, w, r, request)

@@ -186,23 +186,26 @@ func (a authenticator) Authenticate(ctx context.Context, c server.Credential) (c
 	return a(ctx, c)
 }
 
-// A layer passes on a context that is derived from that of the request. Otherwise the response is 500, and the log says
-// whose fault that is.
-func TestLayers_mustPassOnTheContext(t *testing.T) {
+type testKey struct{}
+
+// A layer may pass on a context that is not derived from that of the request: what follows knows the request by the
+// ResponseWriter. Without both, the response is 500, and the log says whose fault that is.
+func TestLayers_mayReplaceTheContext(t *testing.T) {
 	t.Parallel()
-	other := context.Background()
-	losing := func(next http.Handler) http.Handler {
+	other := context.WithValue(context.Background(), testKey{}, "kept")
+	replacing := func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, r.WithContext(other)) })
 	}
-	for layer, change := range map[string]func(*server.Config){
-		"Wrap":  func(cfg *server.Config) { cfg.Wrap = losing },
-		"Admit": func(cfg *server.Config) { cfg.Admit = losing },
-		"Authenticator": func(cfg *server.Config) {
+	losing := func(next http.Handler) http.Handler { return replacing(holding(next)) }
+	for layer, change := range map[string]func(cfg *server.Config, replacing func(http.Handler) http.Handler){
+		"Wrap":  func(cfg *server.Config, replacing func(http.Handler) http.Handler) { cfg.Wrap = replacing },
+		"Admit": func(cfg *server.Config, replacing func(http.Handler) http.Handler) { cfg.Admit = replacing },
+		"Authenticator": func(cfg *server.Config, _ func(http.Handler) http.Handler) {
 			cfg.Authenticator = authenticator(func(context.Context, server.Credential) (context.Context, server.Principal, error) {
 				return other, server.Principal{UserID: "ada"}, nil
 			})
 		},
-		"Middleware": func(cfg *server.Config) {
+		"Middleware": func(cfg *server.Config, _ func(http.Handler) http.Handler) {
 			cfg.Middleware = []gen.StrictMiddlewareFunc{func(next gen.StrictHandlerFunc, _ string) gen.StrictHandlerFunc {
 				return func(_ context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
 					return next(other, w, r.WithContext(other), request)
@@ -210,9 +213,27 @@ func TestLayers_mustPassOnTheContext(t *testing.T) {
 			}}
 		},
 	} {
-		handler, log := setup(t, server.Unimplemented{}, change)
-		answer := do(handler, "GET", details, "", bearer("good")...)
-		if answer.Code != 500 || !strings.Contains(log.String(), "Config."+layer+" passes on a context") || strings.Contains(log.String(), "panic") {
+		for _, check := range []server.ResponseCheck{server.ResponsesUnchecked, server.ResponsesEnforced} {
+			var failed error
+			handler, _ := setup(t, service{getAvatar: func(ctx context.Context, _ string) (gen.GetAvatarResponseObject, error) {
+				caller, _ := server.PrincipalFrom(ctx)
+				if id, operation := server.RequestID(ctx), server.OperationID(ctx); caller.UserID != "ada" || id != "r-1" || operation != "getAvatar" || ctx.Value(testKey{}) != "kept" {
+					t.Errorf("%s: the caller is %v, the request %q, the operation %q", layer, caller, id, operation)
+				}
+				return gen.GetAvatar200JSONResponse{AvatarID: "a-1", Status: gen.AvatarStatusPublished}, failed
+			}}, func(cfg *server.Config) { change(cfg, replacing); cfg.ValidateResponses = check })
+			for _, failed = range []error{nil, errBroken} {
+				answer := do(handler, "GET", details, "", append(bearer("good"), "X-Request-Id", "r-1")...)
+				if want := map[bool]int{true: 200, false: 500}[failed == nil]; answer.Code != want || answer.Header().Get("X-Request-Id") != "r-1" {
+					t.Errorf("%s: %d %s", layer, answer.Code, answer.Body)
+				}
+			}
+		}
+		if layer == "Authenticator" || layer == "Middleware" {
+			continue
+		}
+		handler, log := setup(t, server.Unimplemented{}, func(cfg *server.Config) { change(cfg, losing) })
+		if answer := do(handler, "GET", details, "", bearer("good")...); answer.Code != 500 || !strings.Contains(log.String(), "Config."+layer+" passes on neither a context") {
 			t.Errorf("%s: the response is %d, and the log %s", layer, answer.Code, log)
 		}
 	}

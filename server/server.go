@@ -24,8 +24,9 @@
 // such as a limit of requests. Middleware is for what needs the decoded request or the typed response, such as an audit
 // log.
 //
-// Wrap, Admit, Middleware and the Authenticator may pass on another context than that of the request. It must be
-// derived from it; otherwise the response is 500, and the log says why.
+// Wrap, Admit, Middleware and the Authenticator may pass on another context than that of the request. It should be
+// derived from it, so that the request is cancelled when its client disconnects. With any other context, a layer must
+// pass on a ResponseWriter with an Unwrap method; otherwise the response is 500, and the log says why.
 //
 // A path of the document matches exactly. Its segments may have text beside a parameter, such as
 // /jobs/{id}:cancel. If several paths match a request, the one whose first different segment has more text is
