@@ -183,13 +183,14 @@ test-mixed:
 	$(RACED_TEST) -p 1 -run '$(MIXED_RACED)' $(MIXED)
 	$(FULL_TEST) -p 1 -skip '$(MIXED_RACED)|$(UNRACED_TESTS)' $(MIXED)
 
-# Factor of the faults, the load and the history of soak, relative to the tests.
+# Factors of the faults and the load of soak, and of the history of a user, which has 20,000 rows in the tests.
 SOAK := 10
+HISTORY := 20
 
 .PHONY: soak
-soak: ## Kill daemons, stop databases under load and erase long histories, SOAK (10) times as much as the tests (10 minutes)
+soak: ## Kill daemons and stop databases under load, SOAK (10) times as much as the tests, and erase 400,000 rows (12 minutes)
 	go test -count=1 -timeout 1h -parallel 6 -v ./server/internal/testing/soak -soak.scale $(SOAK)
-	go test -count=1 -timeout 1h -v -run TestStore_writesAHistoryInBatches ./server/internal/store -history.scale $(SOAK)
+	go test -count=1 -timeout 1h -v -run TestStore_writesAHistoryInBatches ./server/internal/store -history.scale $(HISTORY)
 
 .PHONY: bench
 bench: ## Benchmark against other validators and write server/bench/RESULTS.md (3 minutes)
