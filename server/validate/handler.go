@@ -17,7 +17,8 @@ import (
 //
 // Handler stores the JSON of parameters as path values: r.PathValue("query:NAME"), or "path:NAME",
 // "header:NAME" and "cookie:NAME". It stores them for all parameters except scalars of a single type in a
-// query or header. The value of an empty parameter that is allowed to be empty is null.
+// query or header. The value of an empty parameter that is allowed to be empty is "" if its schema
+// allows it, or else null.
 //
 // A body that is not JSON, text or a form is checked while next reads it, and r.ContentLength is -1 for
 // multipart/form-data. If such a body is invalid, its Read method returns an [*Error], which a

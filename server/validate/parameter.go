@@ -171,7 +171,11 @@ func (w *checker) checkQuery(p *parameter, query string) {
 // checkPairs checks a parameter in a query or cookie that is not plain.
 func (w *checker) checkPairs(p *parameter, pairs []pair) {
 	if p.allowEmpty && slices.Contains(pairs, pair{name: p.name}) {
-		w.parameters = append(w.parameters, readParameter{p.pointer, []byte("null")})
+		text := []byte(`""`)
+		if p.json || !w.Accepts([]*schema.Node{p.node}, text) {
+			text = []byte("null")
+		}
+		w.parameters = append(w.parameters, readParameter{p.pointer, text})
 		return
 	}
 	w.checkStyled(p, func(as schema.Kinds) (schema.TextValue, error) { return p.readPairs(pairs, as) })
