@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"reflect"
@@ -22,7 +23,13 @@ func (c *call) fail(err error) {
 func (c *call) Path(p style.Param, value any) {
 	text, err := p.Path(value)
 	c.fail(err)
-	c.target = strings.Replace(c.target, "{"+p.Name+"}", text, 1)
+	before, after, _ := strings.Cut(c.target, "{"+p.Name+"}")
+	segment, _, _ := strings.Cut(after, "/")
+	// The service ends a parameter before another one where the text between them occurs first.
+	if between, _, ok := strings.Cut(segment, "{"); ok && err == nil && strings.Index((text + between)[1:], between) < len(text)-1 {
+		c.fail(fmt.Errorf("%s: the path cannot contain this value before %q", p.Name, between))
+	}
+	c.target = before + text + after
 }
 
 // Query sets a parameter of the query unless it is optional and nil.

@@ -15,7 +15,7 @@ import (
 )
 
 // texts are values in JSON that a reader could take for nothing, or for another value.
-var texts = strings.Split(`""|"null"|null|"a"|"true"|"0"|" "|","|"a,b"|"a b"|"%"|"\""|"é"|"[]"|"\"\""|"."|".."|[]|[""]|["null"]|["a"]|["",""]|["a",""]|["","a"]|[null]|`+
+var texts = strings.Split(`""|"null"|null|"a"|"true"|"0"|" "|","|"a,b"|"a b"|"a.b"|"a."|"%"|"\""|"é"|"[]"|"\"\""|"."|".."|[]|[""]|["null"]|["a"]|["",""]|["a",""]|["","a"]|[null]|`+
 	`[","]|["a,b","c"]|[" "]|["a ","b"]|["\"a\""]|{}|{"":""}|{"a":""}|{"a":"null"}|{"a":null}|{"a":"b","c":""}|[{}]|[{"a":""}]|[{"a":"null"}]|[[]]|[[""]]|[["null"]]`, "|")
 
 // Each of the texts arrives unchanged in each place of testdata/texts that allows it, or the client refuses it by the
