@@ -104,7 +104,7 @@ func (c *call) begin(ctx context.Context) error {
 	if request.Body != http.NoBody {
 		c.body = request.Body
 	}
-	c.renewsToken = c.client.token != nil && !c.operation.public()
+	c.renewsToken = c.client.token != nil && !c.operation.public
 	if c.renewsToken {
 		if err := c.authorize(ctx, ""); err != nil {
 			if c.body != nil {

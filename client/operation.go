@@ -12,6 +12,7 @@ type operation struct {
 	method, path string
 	idempotent   bool // as RFC 9110 defines it, or x-idempotent in the document
 	keyed        bool // accepts an Idempotency-Key
+	public       bool // has no security
 	body         bodyKind
 	empty        bool // a success may have no body, or null
 	notModified  bool // 304 is a success
@@ -37,13 +38,8 @@ const (
 // streams reports whether the caller reads a success while it arrives.
 func (o *operation) streams() bool { return o.body == bodyStream || o.body == bodyItems }
 
-// public reports whether the operation is about tokens, and so needs none.
-func (o *operation) public() bool {
-	return o == &operations.Login || o == &operations.RefreshTokens || o == &operations.Logout
-}
-
 // once reports whether a retry could have a second effect. A refresh token works only once, but nothing is created.
-func (o *operation) once() bool { return !o.idempotent && !o.public() }
+func (o *operation) once() bool { return !o.idempotent && o != &operations.RefreshTokens }
 
 // success reports whether a status is a success of the operation.
 func (o *operation) success(status int) bool {

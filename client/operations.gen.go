@@ -64,17 +64,17 @@ var operations = struct {
 	Login: operation{
 		method: "POST", path: "/users/login",
 		idempotent: true, keyed: false, body: bodyJSON, empty: false,
-		notModified: false, accept: []string{"application/json, application/problem+json"},
+		notModified: false, accept: []string{"application/json, application/problem+json"}, public: true,
 	},
 	Logout: operation{
 		method: "POST", path: "/users/logout",
 		idempotent: true, keyed: false, body: bodyNone, empty: true,
-		notModified: false, accept: []string{"application/problem+json"},
+		notModified: false, accept: []string{"application/problem+json"}, public: true,
 	},
 	RefreshTokens: operation{
 		method: "POST", path: "/users/refresh",
 		idempotent: false, keyed: false, body: bodyJSON, empty: false,
-		notModified: false, accept: []string{"application/json, application/problem+json"},
+		notModified: false, accept: []string{"application/json, application/problem+json"}, public: true,
 	},
 	GetAvatar: operation{
 		method: "GET", path: "/v1/avatars/avatar_details",

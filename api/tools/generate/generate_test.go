@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -74,6 +75,20 @@ func TestGenerate_readsAllMediaTypes(t *testing.T) {
 		if !strings.Contains(types, literal) {
 			t.Errorf("no constant %s in\n%s", literal, types)
 		}
+	}
+}
+
+// The client sends its token to the operations that take one, as the document says for all or for one.
+func TestGenerate_knowsPublicOperations(t *testing.T) {
+	t.Parallel()
+	const rest = "responses: { '204': { description: d } } } }\n"
+	f, err := generated(t, "  /a: { get: { operationId: inherited, "+rest+"  /b: { get: { operationId: public, security: [], "+rest+
+		"  /c: { get: { operationId: optional, security: [ {}, { a: [] } ], "+rest+
+		"security: [ { a: [] } ]\ncomponents:\n  securitySchemes: { a: { type: http, scheme: bearer } }", "    A: { type: string }")
+	harness.Check(t, err)
+	public := regexp.MustCompile(`(?m)^\t(\w+): operation\{[^{]*\{[^}]*\}, public: true,`).FindAllStringSubmatch(string(f["client/operations.gen.go"]), -1)
+	if len(public) != 1 || public[0][1] != "Public" {
+		t.Errorf("these are public: %q", public)
 	}
 }
 

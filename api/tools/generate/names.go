@@ -41,6 +41,7 @@ type names struct {
 	blamed     []string               // elements whose code does not compile
 
 	definitions []codegen.OperationDefinition
+	security    openapi3.SecurityRequirements // of the document
 }
 
 // checkNames returns an error for each name of the adapted document that has no name in Go, or the same as another, and
@@ -187,7 +188,7 @@ func (n *names) values(schema *openapi3.Schema) {
 
 // paths checks the operations with their parameters and headers.
 func (n *names) paths(document *openapi3.T) {
-	n.definitions = must(codegen.OperationDefinitions(document))
+	n.definitions, n.security = must(codegen.OperationDefinitions(document)), document.Security
 	for _, d := range slices.Concat(n.definitions, must(codegen.WebhookOperationDefinitions(document))) {
 		e := element{what: "the operation " + d.SpecOperationId, fix: "choose another operationId", at: locate(d.Spec.Origin)}
 		n.unique(n.operations, d.OperationId, e)

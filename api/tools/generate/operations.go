@@ -27,6 +27,7 @@ type operation struct {
 	Errors       []string // error classes of package client
 	Idempotent   bool     // as RFC 9110 defines it
 	Keyed        bool     // takes an Idempotency-Key
+	Public       bool     // has no security
 	PathParams   []parameter
 	Required     []parameter // in the query, header or a cookie
 	Optional     []parameter
@@ -80,7 +81,7 @@ func operations(n *names) ([]operation, error) {
 		if definition.IsAlias {
 			continue
 		}
-		described, err := describe(definition)
+		described, err := describe(definition, n.security)
 		if err != nil {
 			n.fail(locate(definition.Spec.Origin), "%s has no client method: %v", n.operations[definition.OperationId].what, err)
 		}
@@ -89,12 +90,17 @@ func operations(n *names) ([]operation, error) {
 	return all, n.err()
 }
 
-func describe(d codegen.OperationDefinition) (operation, error) {
+// describe describes an operation. security is that of operations that have none of their own.
+func describe(d codegen.OperationDefinition, security openapi3.SecurityRequirements) (operation, error) {
 	o := operation{
 		ID: d.Spec.OperationID, Name: codegen.UppercaseFirstCharacter(d.OperationId), Method: d.Method, Path: d.Path,
 		Tag: tagOf(d.Spec.Tags), Comment: comment(d.Spec.Description), Errors: errorClasses(d.Spec.Responses.Map()),
 		Idempotent: slices.Contains([]string{"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"}, d.Method),
 	}
+	if d.Spec.Security != nil {
+		security = *d.Spec.Security
+	}
+	o.Public = !slices.ContainsFunc(security, func(schemes openapi3.SecurityRequirement) bool { return len(schemes) > 0 })
 	if said, ok := d.Spec.Extensions["x-idempotent"].(bool); ok {
 		o.Idempotent = said
 	}
