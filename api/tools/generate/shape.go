@@ -297,6 +297,8 @@ func literalsOf(v *openapi3.Schema) []any {
 // merge restricts the values of into to those of from.
 func (s *shaper) merge(into, from *openapi3.Schema, at openapi3.Location) {
 	const remove = "remove one of the parts"
+	canBeNull := func(v *openapi3.Schema) bool { return len(literalsOf(v)) == 0 || allowsNull(v) }
+	bothNull := canBeNull(into) && canBeNull(from)
 	if into.Type != nil && from.Type != nil {
 		both := intersection(into.Type.Slice(), from.Type.Slice())
 		if len(both) == 0 {
@@ -319,10 +321,13 @@ func (s *shaper) merge(into, from *openapi3.Schema, at openapi3.Location) {
 			a = b
 		}
 		into.Const, into.Enum = nil, slices.DeleteFunc(slices.Clone(a), func(value any) bool {
-			return !hasType(value, into.Type) || len(b) > 0 && !slices.ContainsFunc(b, func(other any) bool { return sameLiteral(value, other) })
+			return value == nil || !hasType(value, into.Type) || len(b) > 0 && !slices.ContainsFunc(b, func(other any) bool { return sameLiteral(value, other) })
 		})
 		if len(into.Enum) == 0 {
 			s.fail(at, "no value is in both enums of the allOf, or has its type: %s", remove)
+		}
+		if !bothNull {
+			into.Type = withoutNull(into.Type)
 		}
 	}
 	into.Properties = maps.Clone(into.Properties)

@@ -106,3 +106,34 @@ func TestShape_holdsAllValues(t *testing.T) {
 		}
 	}
 }
+
+// A member is nullable if all parts of its schema allow null.
+func TestShape_isNullableIfAllPartsAre(t *testing.T) {
+	t.Parallel()
+	types := map[string]string{
+		"{type: [integer, 'null'], allOf: [{enum: [1, 2]}]}":                         "*",
+		"{type: [integer, 'null'], allOf: [{enum: [1, 2, null]}]}":                   "Nullable[",
+		"{allOf: [{enum: [1, 2, null]}, {type: [integer, 'null'], enum: [2, 1]}]}":   "*",
+		"{type: [string, 'null'], allOf: [{const: a}]}":                              "*",
+		"{type: [string, 'null'], allOf: [{enum: [a, null]}]}":                       "Nullable[",
+		"{allOf: [{anyOf: [{enum: [a, b]}, {type: 'null'}]}, {description: b}]}":     "Nullable[",
+		"{allOf: [{anyOf: [{enum: [a, b]}, {type: 'null'}]}, {enum: [a, null]}]}":    "Nullable[",
+		"{type: [integer, 'null'], enum: [1, 2]}":                                    "*",
+		"{allOf: [{type: [integer, 'null']}, {type: integer}]}":                      "*",
+		"{allOf: [{type: [integer, 'null'], minimum: 1}, {type: [number, 'null']}]}": "Nullable[",
+	}
+	var properties strings.Builder
+	schemas := slices.Sorted(maps.Keys(types))
+	for i, schema := range schemas {
+		fmt.Fprintf(&properties, "        p%02d: %s\n", i, schema)
+	}
+	f, err := generated(t, "  /a: { put: { operationId: a, responses: { '204': { description: d } }, requestBody: { required: true, content: { application/json: { schema: { $ref: '#/components/schemas/A' } } } } } }",
+		"    A:\n      type: object\n      properties:\n"+properties.String())
+	harness.Check(t, err)
+	for i, schema := range schemas {
+		field := regexp.MustCompile(fmt.Sprintf(`\tP%02d +(\*|Nullable\[)`, i)).FindStringSubmatch(string(f["gen/api.gen.go"]))
+		if field == nil || field[1] != types[schema] {
+			t.Errorf("%s is %s, want %s", schema, field, types[schema])
+		}
+	}
+}

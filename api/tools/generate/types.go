@@ -16,6 +16,7 @@ func holdAllValues(document *openapi3.T) {
 		schema := ref.Value
 		// The encoding of a string is an annotation, which the validator does not enforce.
 		schema.ContentEncoding, schema.ContentMediaType, schema.ContentSchema = "", "", nil
+		schema.Enum = slices.DeleteFunc(schema.Enum, func(value any) bool { return value == nil })
 		if _, ok := schema.Extensions["x-go-type"]; ok || schema.Type.Is("null") || len(schema.OneOf)+len(schema.AnyOf) > 0 {
 			return
 		}
@@ -63,10 +64,14 @@ func exactLiterals(schema *openapi3.Schema) {
 			values = append(values, value)
 		}
 	}
-	allowsNull := slices.Contains(schema.Enum, nil) || len(literalsOf(schema)) == 0
+	hasNull := slices.Contains(schema.Enum, nil)
+	allowsNull := hasNull || len(literalsOf(schema)) == 0
 	schema.Enum = values
-	if name := typeOfLiterals(schema); schema.Type == nil && name != "" {
+	switch name := typeOfLiterals(schema); {
+	case schema.Type == nil && name != "":
 		schema.Type = &openapi3.Types{name, "null"}
+	case schema.Type == nil && hasNull: // until shape has merged it
+		schema.Enum = append(values, nil)
 	}
 	if !allowsNull {
 		schema.Type = withoutNull(schema.Type)
