@@ -16,7 +16,9 @@
 //   - Headers of responses that are a string, integer, number, boolean or enum, or a list of these.
 //   - Responses that are streams: server-sent events and JSON lines with an itemSchema (OpenAPI 3.2) or x-itemSchema.
 //   - Callbacks and webhooks, several statuses, ranges of them and default, redirects, HEAD, and responses without
-//     content. The successes of an operation have bodies of one kind: JSON, text, bytes, or a stream of one type.
+//     content. The successes of an operation have bodies of one kind: JSON, text, bytes, or a stream of one type. The
+//     body of a webhook is a component with the properties event_type, a constant that is the name of the webhook, and
+//     data. The component EventType lists the names, and Event has the properties of all.
 //
 // In Go, a body or response that is null is a nil pointer, a null member of a request is a Nullable, and one of a
 // response is absent. A schema in another one that needs a name in Go becomes a component with the names that lead to

@@ -172,7 +172,11 @@ func (n *names) values(schema *openapi3.Schema) {
 			n.fail(at, "the value %q cannot be a constant in Go: remove the enum, or quotes and control characters in it", name)
 		}
 		if !hasType(value, schema.Type) {
-			n.fail(at, "the value %q has another type than the schema: remove it", name)
+			fix := "remove it"
+			if number(value) != nil && schema.Type.Includes("string") { // such as 08, which YAML takes for a number
+				fix = "write it in quotes"
+			}
+			n.fail(at, "the value %q has another type than the schema: %s", name, fix)
 		}
 		if number, ok := value.(float64); ok && math.Abs(number) >= 1<<53 {
 			n.fail(at, "the digits of the const are not known: write it as an enum with one value")
