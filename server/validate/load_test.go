@@ -56,6 +56,7 @@ func TestLoad_locatesErrors(t *testing.T) {
 		head:                                  "1:1: must have paths, components or webhooks",
 		head + "jsonSchemaDialect: https://a.example/\npaths: {}":            "3:20: /jsonSchemaDialect: must be the dialect",
 		head + "paths:\n  a: {}":                                             "4:3: /paths/a: must begin with a slash",
+		head + "paths:\n  /a?b=c: {}":                                        "4:3: /paths/~1a?b=c: must have no query and no fragment",
 		head + "paths:\n  /a:\n    get: {responses: {200: {}}}":              "5:28: /paths/~1a/get/responses/200: must have the member description",
 		head + "paths:\n  /a:\n    get: {responses: {20: {description: d}}}": "5:23: /paths/~1a/get/responses/20: is no status",
 		head + "paths:\n  /a:\n    get: {tags: [1]}":                         "5:18: /paths/~1a/get/tags/0: must be a string",

@@ -128,6 +128,8 @@ func (d *Document) named(n *Node, rule string) {
 			d.Fail(n.Key(m), "is no status, which has three digits, or one and XX, or is default")
 		case rule == "Paths" && !strings.HasPrefix(m.Name, "/"):
 			d.Fail(n.Key(m), "must begin with a slash")
+		case rule == "Paths" && strings.ContainsAny(m.Name, "?#"): // no request has such a path
+			d.Fail(n.Key(m), "must have no query and no fragment")
 		}
 		if rule == "Responses" {
 			d.conform(m.Value, "&Response")
