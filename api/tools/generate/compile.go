@@ -187,6 +187,8 @@ func (c *compilation) add(err types.Error, syntax []*ast.File) {
 					e.names = append(e.names, strings.TrimPrefix(types.ExprString(node.Recv.List[0].Type), "*"))
 				}
 				e.names = append(e.names, node.Name.Name)
+			case *ast.ValueSpec:
+				e.names = append(e.names, node.Names[0].Name)
 			case *ast.TypeSpec:
 				e.names = append(e.names, node.Name.Name)
 			}
@@ -208,6 +210,9 @@ func (n *names) blame(err compileError) {
 	}
 	if (strings.HasPrefix(err.text, "undefined: ") || strings.HasPrefix(err.text, "invalid recursive type")) && e.schema != nil {
 		e.fix = fixGoType
+	}
+	if strings.HasSuffix(err.text, "(overflows)") {
+		e.fix = "remove it, or choose another format"
 	}
 	if blamed := fmt.Sprint(e.what, e.at.Line); !slices.Contains(n.blamed, blamed) {
 		n.blamed = append(n.blamed, blamed)
