@@ -42,9 +42,10 @@ type Config struct {
 	// by default.
 	BasePath string
 
-	// Samples has programs that call the operations. The file name, in any directory, is the operationId with
-	// an extension for the language: login.sh for curl, login.go for Go, login.ts for TypeScript, or login.py
-	// for Python. The page shows them with the operation, and /openapi.json contains them as x-codeSamples.
+	// Samples has programs that call the operations. The file name, in any directory, is the operationId, escaped
+	// as in a query, with an extension for the language: login.sh for curl, login.go for Go, login.ts for
+	// TypeScript, or login.py for Python. The page shows them with the operation, and
+	// /openapi.json contains them as x-codeSamples.
 	// If an operation of the document has its own x-codeSamples, the page shows those. If nil, there are no
 	// samples.
 	Samples fs.FS

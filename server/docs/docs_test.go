@@ -79,9 +79,10 @@ func TestNew_addsSamples(t *testing.T) {
 		"parameters": [],
 		"get": {"operationId": "listPets"},
 		"post": {"operationId": "addPet", "x-codeSamples": [{"lang": "Perl", "source": "own"}]},
-		"delete": {"operationId": "removePets"}}}}`
+		"delete": {"operationId": "pets/remove"}}}}`
 	h := handler(t, document, docs.Config{Samples: fstest.MapFS{
 		"a/listPets.py": {Data: []byte("<python>")}, "listPets.sh": {Data: []byte("curl")}, "addPet.go": {Data: []byte("go")},
+		"pets%2Fremove.sh": {Data: []byte("rm")},
 	}})
 	listed := []any{
 		map[string]any{"lang": "Shell", "label": "curl", "source": "curl"},
@@ -95,7 +96,7 @@ func TestNew_addsSamples(t *testing.T) {
 		"parameters": []any{},
 		"get":        map[string]any{"operationId": "listPets", "x-codeSamples": listed},
 		"post":       map[string]any{"operationId": "addPet", "x-codeSamples": []any{map[string]any{"lang": "Perl", "source": "own"}}},
-		"delete":     map[string]any{"operationId": "removePets"},
+		"delete":     map[string]any{"operationId": "pets/remove", "x-codeSamples": []any{map[string]any{"lang": "Shell", "label": "curl", "source": "rm"}}},
 	}
 	if diff := cmp.Diff(want, served.Paths["/pets"]); diff != "" {
 		t.Error(diff)

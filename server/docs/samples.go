@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -40,8 +41,11 @@ func readSamples(files fs.FS) (map[string][]codeSample, error) {
 		if i < 0 {
 			return fmt.Errorf("unknown file extension of %s", name)
 		}
+		id, err := url.QueryUnescape(strings.TrimSuffix(path.Base(name), extension))
+		if err != nil {
+			return err
+		}
 		source, err := fs.ReadFile(files, name)
-		id := strings.TrimSuffix(path.Base(name), extension)
 		samples[id] = append(samples[id], codeSample{known[i].lang, known[i].label, string(source)})
 		return err
 	})

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,6 +77,16 @@ func TestGenerate_readsAllMediaTypes(t *testing.T) {
 		if !strings.Contains(types, literal) {
 			t.Errorf("no constant %s in\n%s", literal, types)
 		}
+	}
+}
+
+// The id of an operation may have characters that no name of a file has.
+func TestGenerate_escapesNamesOfSamples(t *testing.T) {
+	t.Parallel()
+	f, err := generated(t, "  /a: { get: { operationId: repos/list all, responses: { '204': { description: d } } } }", "    A: { type: string }")
+	harness.Check(t, err)
+	if f["api/_samples/repos%2Flist+all.go"] == nil {
+		t.Errorf("the files are %q", slices.Sorted(maps.Keys(f)))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"maps"
 	"mime"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -117,8 +118,8 @@ func checkGrammar(file string, document *openapi3.T) error {
 		if o == item.Query || slices.Contains(slices.Collect(maps.Values(item.AdditionalOperations)), o) {
 			g.fail(locate(o.Origin), "the methods of OpenAPI 3.2 are not generated: use POST")
 		}
-		if len(o.OperationID) > 200 {
-			g.fail(locate(o.Origin, "operationId"), "an operationId of more than 200 bytes is no name for a file: choose another")
+		if len(url.QueryEscape(o.OperationID)) > 200 {
+			g.fail(locate(o.Origin, "operationId"), "an operationId of more than 200 escaped bytes is no name for a file: choose another")
 		}
 	})
 	all := partsOf(document)

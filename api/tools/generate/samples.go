@@ -61,7 +61,7 @@ func (f files) samples(document *openapi3.T, all []operation, n *names, c *compi
 		for _, language := range []string{"sh", "go", "ts", "py"} {
 			var text bytes.Buffer
 			check(parsed.ExecuteTemplate(&text, "sample."+language+".tmpl", &s))
-			name := path.Join(samplesDir, s.ID+"."+language)
+			name := path.Join(samplesDir, url.QueryEscape(s.ID)+"."+language) // an id may have slashes
 			f[name] = text.Bytes()
 			if language == "go" {
 				f[name] = must(imports.Process(name, f[name], nil))
