@@ -3,8 +3,8 @@ package client
 import (
 	"errors"
 	"net/http"
+	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 const (
@@ -56,14 +56,14 @@ type Response struct {
 // returns its first response and creates nothing.
 //
 // A 409 after an attempt whose outcome is unknown, such as a timeout or a 502, means that the service is
-// still processing that attempt. The client retries it. The key has 1 to 255 characters and works only
-// with creations.
+// still processing that attempt. The client retries it. The key has 1 to 255 characters of visible
+// ASCII and works only with creations.
 func WithIdempotencyKey(key string) CallOption {
 	return optionFunc(func(c *call) {
-		if key == "" || utf8.RuneCountInString(key) > maxKey {
-			c.err = errors.New("client: WithIdempotencyKey: must have 1 to 255 characters")
+		if key == "" || len(key) > maxKey || strings.ContainsFunc(key, func(r rune) bool { return r < '!' || r > '~' }) {
+			c.err = errors.New("client: WithIdempotencyKey: must have 1 to 255 characters of visible ASCII")
 		}
-		c.set(headerIdempotencyKey, key, "WithIdempotencyKey")
+		c.header.Set(headerIdempotencyKey, key)
 	})
 }
 

@@ -20,6 +20,7 @@ func TestOptions_rejectInvalidValues(t *testing.T) {
 		"WithTimeout":    {client.WithTimeout(0)},
 		"WithIdempotencyKey": {
 			client.WithIdempotencyKey(canary), client.WithIdempotencyKey(""), client.WithIdempotencyKey(strings.Repeat("canary", 43)),
+			client.WithIdempotencyKey("canary 1"), client.WithIdempotencyKey("canary-ä"),
 		},
 		"WithWorkspace": {client.WithWorkspace(canary)},
 	} {
