@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -164,7 +165,9 @@ func (e *Exec) render(ctx context.Context, subject studio.Subject) (result studi
 // inputs fetches the files that the request names into dir. It returns their paths by member.
 func (e *Exec) inputs(ctx context.Context, subject studio.Subject, dir string) (map[string]string, error) {
 	var members map[string]any
-	if err := json.Unmarshal(subject.Request, &members); err != nil {
+	request := json.NewDecoder(bytes.NewReader(subject.Request))
+	request.UseNumber() // a member that the document does not have may have a number that no float64 holds
+	if err := request.Decode(&members); err != nil {
 		return nil, err
 	}
 	paths := make(map[string]string)

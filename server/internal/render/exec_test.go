@@ -279,7 +279,7 @@ func TestExec_rendersAvatarAndVideo(t *testing.T) {
 	}
 	_, err = s.studio.Rendered(t.Context(), avatar.ID, result, nil)
 	check(t, err)
-	video, err := s.studio.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: s.user.ID, Request: []byte(`{"audio_url":"https://example.com/a"}`)})
+	video, err := s.studio.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: s.user.ID, Request: []byte(`{"audio_url":"https://example.com/a","unknown":1e999}`)})
 	check(t, err)
 	for range 2 { // the second time as after a crash
 		result, err = s.Render(t.Context(), video)
