@@ -52,7 +52,7 @@ func TestDocument_hasTheInterface(t *testing.T) {
 	})
 	for name, e := range left {
 		if e.section != "extension" {
-			t.Errorf("%s cites %s, but has no row", name, e.section)
+			t.Errorf("api/openapi.yaml: %s has the x-interface %s, but no row in api/testdata/interface.txt; what the interface does not show is an extension", name, e.section)
 		}
 	}
 }

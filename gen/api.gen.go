@@ -577,7 +577,7 @@ type EventRecord struct {
 	//
 	//   - pending: the event waits for its next attempt, or for an earlier event of its record.
 	//   - delivered: the receiver accepted the event.
-	//   - exhausted: the service gave up the event.
+	//   - exhausted: the service gave up the event, or its record was deleted before the event was delivered.
 	//   - none: no webhook is registered.
 	State EventState `json:"state"`
 }
@@ -586,7 +586,7 @@ type EventRecord struct {
 //
 //   - pending: the event waits for its next attempt, or for an earlier event of its record.
 //   - delivered: the receiver accepted the event.
-//   - exhausted: the service gave up the event.
+//   - exhausted: the service gave up the event, or its record was deleted before the event was delivered.
 //   - none: no webhook is registered.
 type EventState string
 
@@ -1264,7 +1264,7 @@ type EventSignature = string
 //
 //   - pending: the event waits for its next attempt, or for an earlier event of its record.
 //   - delivered: the receiver accepted the event.
-//   - exhausted: the service gave up the event.
+//   - exhausted: the service gave up the event, or its record was deleted before the event was delivered.
 //   - none: no webhook is registered.
 type EventStateFilter = EventState
 
