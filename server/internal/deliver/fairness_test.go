@@ -129,6 +129,27 @@ func TestSQLite_untriedOriginsThatHangDelayNoOther(t *testing.T) {
 	}
 }
 
+// Receivers of a user that have failed do not delay his new ones, even if they hang and are more than his workers.
+func TestSQLite_failingReceiversOfAUserDelayNoNewOneOfHis(t *testing.T) {
+	onSQLite(t, func(s *fixture) {
+		hung := urls(50)
+		s.receiver.answer = func(message sender.Message, _ int) sender.Attempt {
+			if !slices.Contains(hung, message.URL) {
+				return sender.Attempt{Status: 200}
+			}
+			time.Sleep(hungTime)
+			return sender.Attempt{Failure: sender.FailureTimeout}
+		}
+		s.seed(20, hung...)
+		s.workWhile(time.Minute, func() {
+			time.Sleep(3*hungTime + time.Second) // the first attempts to all of them have failed
+			for i := range 10 {
+				s.wantSoon(fmt.Sprintf("https://%d.example.org/", i))
+			}
+		})
+	})
+}
+
 // However many receivers of a user take their time, another user has concurrent attempts.
 func TestSQLite_slowReceiversOfAUserDelayNoOtherUser(t *testing.T) {
 	onSQLite(t, func(s *fixture) {
