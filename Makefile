@@ -78,8 +78,8 @@ package: $(NFPM) ## Build a .deb and a .rpm of the programs in PROGRAMS for ARCH
 check-debian: $(NFPM) ## Test the packages and the container image on a new Debian in memory (2 minutes; skipped without root, mmdebstrap, buildah or runc)
 	@exec $$(command -v setpriv >/dev/null && echo setpriv --pdeathsig TERM) sh server/cmd/studiod/testdata/debian.sh
 
-# The image comes from the Dockerfile. A base that mmdebstrap installs and the programs of this Go replace the images that
-# Docker would pull. buildah keeps the base and the installed packages for the next time.
+# The image comes from the Dockerfile. A base that mmdebstrap installs and the programs of this Go replace the images
+# that Docker would pull. buildah keeps the base and the installed packages for the next time.
 .PHONY: image
 image: ## Build the container image localhost/studiod without Docker or a registry (needs root, buildah and mmdebstrap; 3 minutes)
 	@context=$$(mktemp -d) && trap 'rm -rf "$$context"' EXIT && mkdir -p "$$context/out/data" && \
@@ -141,8 +141,8 @@ pictures: ## Take the pictures in README.md (2 minutes; needs chromium, ffmpeg a
 
 GO_TEST := go test -timeout 20m -shuffle=on
 
-# One more test program than there are CPUs runs at a time, with several tests each, because many tests wait for processes
-# and timers.
+# One more test program than there are CPUs runs at a time, with several tests each, because many tests wait for
+# processes and timers.
 .PHONY: test
 test: ## Run the tests, some of them shortened (4 minutes; the first time, 3 more to compile)
 	@sed -n 's/^test:.*## //p' $(MAKEFILE_LIST)

@@ -19,8 +19,8 @@ import (
 // edit inserts text into a document after the first match of the expression after.
 type edit struct{ after, text string }
 
-// walkthrough contains edits for the recipes in CONTRIBUTING.md, with the indentation of the document. TestSmith adds
-// events.
+// walkthrough contains edits for the recipes in CONTRIBUTING.md, with the indentation of the document. The random
+// documents of package smith have events.
 var walkthrough = []edit{
 	// An operation with a parameter in its path.
 	{`(?m)^paths:\n`, `  /v1/avatars/{avatar_id}:

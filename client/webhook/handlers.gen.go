@@ -25,8 +25,8 @@ type Handlers struct {
 	// LipsyncInference is called for each lipsync_inference_event: a lip-sync succeeded or failed.
 	LipsyncInference func(context.Context, gen.LipsyncInferenceEvent, Delivery) error
 
-	// Unhandled is called for each event whose type the document does not list or whose callback is nil. If Unhandled is
-	// nil, such an event is accepted and dropped.
+	// Unhandled is called for each event whose type the document does not list or whose callback is nil. If Unhandled
+	// is nil, such an event is accepted and dropped.
 	Unhandled func(context.Context, gen.Event, Delivery) error
 
 	// Stale, if not nil, is called instead of the other callbacks for an event that arrives after a

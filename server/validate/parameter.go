@@ -37,7 +37,7 @@ type parameter struct {
 	nth, fromEnd  int            // number of parameters before it in its segment, and of path segments after that
 	shape         *schema.Shape  // set after all schemas have been compiled
 	open          bool           // whether it is an object that is meant to have members that are not declared
-	as            []schema.Kinds // the forms to decode the text as, in this order: kindString for all scalars, kindArray, kindObject
+	as            []schema.Kinds // the forms to decode the text as, in this order: KindString for all scalars, KindArray, KindObject
 	siblings      []*parameter   // the other parameters at the same location, and the API keys there
 }
 

@@ -159,8 +159,8 @@ func (e *exchange) invoke(o operation, s sample, options ...client.CallOption) (
 
 var errArguments = errors.New("no arguments")
 
-// call sends a valid request with the client, and compares what arrives. A body in a media type that the client does not
-// send takes the place of its own.
+// call sends a valid request with the client, and compares what arrives. A body in a media type that the client does
+// not send takes the place of its own.
 func (e *exchange) call(o operation, s sample) {
 	expected, ok := e.choose(o)
 	if !ok {

@@ -1,6 +1,6 @@
 // Package smith sends random values of the operations of a random document from the generated client to the generated
-// server and back, and texts that a reader could take for nothing. TestSmith of package api compiles and runs it in a
-// copy of the module.
+// server and back, and texts that a reader could take for nothing. A test of package api,
+// TestSmith_valuesArriveOrAreRefused, compiles and runs it in a copy of the module.
 package smith
 
 import (

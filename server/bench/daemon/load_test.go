@@ -119,8 +119,8 @@ const (
 	minSustained = 2000                   // creations per second, on a machine with quick transactions
 )
 
-// creationLoad measures creations, with the renderings and deliveries that follow from them. The daemon has metrics, logs
-// and encryption.
+// creationLoad measures creations, with the renderings and deliveries that follow from them. The daemon has metrics,
+// logs and encryption.
 func creationLoad(s *setup) []figure {
 	floor := s.floorRate()
 	s.program = append([]string{"env", "STUDIO_KEYS=MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="}, s.program...)

@@ -44,8 +44,9 @@ func (s *setup) targets() targets {
 	return targets{150 * time.Microsecond, 5 * time.Millisecond, 4 * time.Millisecond, 0.5, 0.35, 1}
 }
 
-// throughput measures how fast a backlog is delivered to receivers that respond at once, and how fast lip-syncs are created,
-// each with a token, a webhook and an idempotency key: once without renderings, and once until the last event is delivered.
+// throughput measures how fast a backlog is delivered to receivers that respond at once, and how fast lip-syncs are
+// created, each with a token, a webhook and an idempotency key: once without renderings, and once until the last event
+// is delivered.
 //
 // A rendering writes more rows than a creation, but has no request. So the floor of both with a delivery is the time of
 // two creations and a delivery, each measured alone.
@@ -119,8 +120,8 @@ func medianOf(all []drained) drained {
 // 10 to each origin at once, and 50 per second.
 const highRate = "--receiver-rate=100"
 
-// drain inserts the backlog, starts a daemon, and measures from the first arrival, so that the start does not count, until
-// all events have arrived.
+// drain inserts the backlog, starts a daemon, and measures from the first arrival, so that the start does not count,
+// until all events have arrived.
 func (s *setup) drain() drained {
 	s.t.Helper()
 	s.receiver.reset()

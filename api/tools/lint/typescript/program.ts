@@ -1,6 +1,6 @@
-// This program uses the types that openapi-typescript generates: all operations at once, lists with their parameters, and
-// every event. The samples beside it use the body and the success of each operation. It is compiled, but not run. The compiler
-// reports operations without a type, unused events, and types that do not fit their use.
+// This program uses the types that openapi-typescript generates: all operations at once, lists with their parameters,
+// and every event. The samples beside it use the body and the success of each operation. It is compiled, but not run.
+// The compiler reports operations without a type, unused events, and types that do not fit their use.
 import type { components, operations, webhooks } from "./openapi";
 
 type Schemas = components["schemas"];

@@ -1,5 +1,6 @@
 #!/bin/sh
-# dpkg passes "configure" and the version that was configured before, if any. rpm passes the number of installed versions.
+# dpkg passes "configure" and the version that was configured before, if any. rpm passes the number of installed
+# versions.
 set -e
 case "$1:$2" in
 configure: | 1:) first=yes ;;

@@ -1,5 +1,5 @@
-# Boots a copy of the root directory STUDIO_DEBIAN that exists only in memory, in no network, with systemd, and runs
-# the script $2 there. $1 is a directory that the script sees as /mnt. The exit code is that of the script, whose output is
+# Boots a copy of the root directory STUDIO_DEBIAN that exists only in memory, in no network, with systemd, and runs the
+# script $2 there. $1 is a directory that the script sees as /mnt. The exit code is that of the script, whose output is
 # in /mnt/output. It needs root, systemd and cgroups of version 2.
 set -eu
 if [ "${3-}" != isolated ]; then

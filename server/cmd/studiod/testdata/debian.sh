@@ -1,6 +1,6 @@
-# Installs a Debian in memory, and tests there the packages with systemd, and the container image. It runs in the root of
-# the repository. If the machine does not allow this, or the packages of Debian are not reachable, it says so and succeeds.
-# Its processes and mounts are in namespaces, which end with it, also if it is killed.
+# Installs a Debian in memory, and tests there the packages with systemd, and the container image. It runs in the root
+# of the repository. If the machine does not allow this, or the packages of Debian are not reachable, it says so and
+# succeeds. Its processes and mounts are in namespaces, which end with it, also if it is killed.
 set -eu
 here=server/cmd/studiod/testdata
 skip() {

@@ -1,5 +1,5 @@
-# Runs in a container of the image, without a network: starts the service as the image does, asks it for a page, and makes
-# a video. /mnt has the client and a picture of a face.
+# Runs in a container of the image, without a network: starts the service as the image does, asks it for a page, and
+# makes a video. /mnt has the client and a picture of a face.
 set -eu
 studiod serve 2>/tmp/log &
 trap 'code=$?; [ $code = 0 ] || cat /tmp/log; kill $!; wait $! || exit 1; exit $code' EXIT

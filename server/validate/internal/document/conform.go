@@ -15,7 +15,7 @@ type visit struct {
 	as   string
 }
 
-// conform checks n against a type of openAPIObjects. It reports all errors in n and its descendants, removes the
+// conform checks n against a type of objects. It reports all errors in n and its descendants, removes the
 // descendants whose type is wrong, and records all references to be followed later.
 func (d *Document) conform(n *Node, rule string) {
 	rule = strings.TrimLeft(rule, "*+-")

@@ -42,7 +42,7 @@ const (
 	container = 1 << 31
 )
 
-// keepValues limits the values for which memory is kept, as keepBytes limits bytes.
+// keepValues limits the values for which memory is kept, as KeepBytes limits bytes.
 const keepValues = KeepBytes / 8
 
 // release drops the text and large buffers.

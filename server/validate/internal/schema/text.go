@@ -9,7 +9,7 @@ import (
 
 // TextValue is a value whose scalars are texts.
 type TextValue struct {
-	Kind     Kinds // kindString, kindArray or kindObject; kindAny if text is JSON
+	Kind     Kinds // KindString, KindArray or KindObject; KindAny if text is JSON
 	Text     string
 	Elements []TextValue
 	Names    []string // names of the elements, for an object

@@ -221,9 +221,9 @@ CREATE INDEX events_user ON events (user_id, created_at, kind);
 CREATE INDEX events_exhausted ON events (created_at, id) WHERE reason <> '';
 CREATE INDEX events_user_exhausted ON events (user_id, created_at, kind) WHERE reason <> '';
 
--- event_clocks make created_at increase with each event of a user, in the order of commits. A transaction with new events
--- takes their times from the row, and keeps it locked until its commit. So a reader that continues after an event misses
--- none.
+-- event_clocks make created_at increase with each event of a user, in the order of commits. A transaction with new
+-- events takes their times from the row, and keeps it locked until its commit. So a reader that continues after an
+-- event misses none.
 CREATE TABLE event_clocks (
     user_id       TEXT PRIMARY KEY,
     last_at       INTEGER NOT NULL,          -- created_at of the last event

@@ -1,7 +1,7 @@
 // Phonemes speaks its standard input: phonemes VOICE [words] < text > samples 2> events. Samples have 16 bits, and one
-// channel. The first line of the events is the sampling rate. Each further line is the time of a phoneme in milliseconds,
-// and its IPA; or, with words, the time of a word, and the number of its first character in the text, from 1.
-// The program espeak-ng does not tell these times. The declarations are those of espeak-ng/speak_lib.h.
+// channel. The first line of the events is the sampling rate. Each further line is the time of a phoneme in
+// milliseconds, and its IPA; or, with words, the time of a word, and the number of its first character in the text,
+// from 1. The program espeak-ng does not tell these times. The declarations are those of espeak-ng/speak_lib.h.
 #include <stdio.h>
 
 typedef struct {
