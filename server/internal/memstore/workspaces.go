@@ -15,10 +15,10 @@ func (s *Store) CreateWorkspace(_ context.Context, workspace studio.Workspace) e
 	return insert(s.workspaces, workspace.ID, workspace)
 }
 
-func (s *Store) Workspaces(_ context.Context, userID, after string, limit int) (all []studio.Workspace, err error) {
+func (s *Store) Workspaces(_ context.Context, userID string, limit int) (all []studio.Workspace, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all = slices.DeleteFunc(s.workspacesOf(userID), func(w studio.Workspace) bool { return w.ID <= after })
+	all = s.workspacesOf(userID)
 	slices.SortFunc(all, func(a, b studio.Workspace) int { return cmp.Compare(a.ID, b.ID) })
 	return all[:min(len(all), limit)], nil
 }

@@ -23,6 +23,14 @@ func (c *conditions) add(condition string, args ...any) {
 	c.sql = condition
 }
 
+// where returns the WHERE of the query, if there is a condition.
+func (c *conditions) where() string {
+	if c.sql == "" {
+		return ""
+	}
+	return ` WHERE ` + c.sql
+}
+
 // filter adds a condition on a text, unless the text is "".
 func (c *conditions) filter(condition, text string) {
 	if text != "" {

@@ -156,7 +156,7 @@ func rowsOfAda(t *testing.T, db studio.Store) (left []string) {
 	count("webhook secrets", len(secrets), err)
 	tokens, err := db.UnusedRefreshTokens(t.Context(), "ada", noon())
 	count("refresh tokens", len(tokens), err)
-	workspaces, err := db.Workspaces(t.Context(), "ada", "", 9)
+	workspaces, err := db.Workspaces(t.Context(), "ada", 9)
 	count("workspaces", len(workspaces), err)
 	bytes, err := db.UploadedBytes(t.Context(), "ada", noon())
 	count("uploaded bytes", int(bytes), err)

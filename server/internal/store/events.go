@@ -10,8 +10,7 @@ import (
 )
 
 // eventConditions returns the conditions of a filter on events e.
-func eventConditions(f studio.EventFilter) conditions {
-	where := conditions{sql: "true"}
+func eventConditions(f studio.EventFilter) (where conditions) {
 	where.filter("e.id = ?", f.ID)
 	where.filter("e.user_id = ?", f.UserID)
 	where.filter("e.subject_id = ?", f.SubjectID)
@@ -59,7 +58,7 @@ func (s *Store) Events(
 	p := page[studio.EventRecord]{limit: limit}
 	rows := where.parameter(limit + 1)
 	err := p.query(ctx, confirmedQuerier{s.engine}, scanEvent, selectEvents(s.engine,
-		"FROM (SELECT e.* FROM "+from+" WHERE "+where.sql+" ORDER BY "+sorted+" "+limitTo(rows)+")", sorted), where.args...)
+		"FROM (SELECT e.* FROM "+from+where.where()+" ORDER BY "+sorted+" "+limitTo(rows)+")", sorted), where.args...)
 	return p.rows, p.more, err
 }
 

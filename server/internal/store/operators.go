@@ -143,11 +143,11 @@ func addAct(ctx context.Context, tx transaction) error {
 }
 
 func (s *Store) Acts(ctx context.Context, below string, limit int) ([]studio.Act, error) {
-	where := conditions{sql: "TRUE", args: []any{limit}}
+	where := conditions{args: []any{limit}}
 	where.filter(`id < ?`, below)
 	return queryRows(ctx, s.engine, func(a *studio.Act) []any {
 		return []any{&a.ID, instant{&a.At}, &a.By, &a.Action, &a.Target}
-	}, `SELECT id, at, done_by, action, target FROM acts WHERE `+where.sql+` ORDER BY id DESC `+limitTo("$1"), where.args...)
+	}, `SELECT id, at, done_by, action, target FROM acts`+where.where()+` ORDER BY id DESC `+limitTo("$1"), where.args...)
 }
 
 // flag returns a condition as the databases store it.

@@ -245,7 +245,7 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 		check(t, db.AddMember(ctx, "w0", "u5"))
 		check(t, db.RemoveMember(ctx, "w0", "u5"))
 		check(t, db.AddMember(ctx, "w0", "u5"))
-		try(db.Workspaces(ctx, "u5", "", 200))(t)
+		try(db.Workspaces(ctx, "u5", 200))(t)
 		page, _, err := db.Projects(ctx, "w0", "u5", studio.Position{}, 100)
 		check(t, err)
 		_, _, err = db.Projects(ctx, "w0", "u5", studio.Position{CreatedAt: page[99].CreatedAt, ID: page[99].ID}, 100)

@@ -38,12 +38,12 @@ type Membership struct {
 // AllWorkspaces returns up to limit workspaces of the service in descending order of ID. It starts below the ID below,
 // or at the highest if below is "".
 func (s *Store) AllWorkspaces(ctx context.Context, below string, limit int) ([]Membership, error) {
-	where := conditions{sql: "TRUE", args: []any{limit}}
+	where := conditions{args: []any{limit}}
 	where.filter(`w.id < ?`, below)
 	return queryRows(ctx, s.engine, func(m *Membership) []any {
 		return []any{&m.ID, &m.Name, instant{&m.CreatedAt}, &m.Members}
 	}, `SELECT w.id, w.name, w.created_at, (SELECT COUNT(*) FROM members m WHERE m.workspace_id = w.id)
-		FROM workspaces w WHERE `+where.sql+` ORDER BY w.id DESC `+limitTo("$1"), where.args...)
+		FROM workspaces w`+where.where()+` ORDER BY w.id DESC `+limitTo("$1"), where.args...)
 }
 
 // Workspace returns a workspace of the service by its ID, without the number of its members. The error is
@@ -53,9 +53,9 @@ func (s *Store) Workspace(ctx context.Context, id string) (w studio.Workspace, e
 	return w, err
 }
 
-func (s *Store) Workspaces(ctx context.Context, userID, after string, limit int) ([]studio.Workspace, error) {
+func (s *Store) Workspaces(ctx context.Context, userID string, limit int) ([]studio.Workspace, error) {
 	return queryRows(ctx, s.engine, func(w *studio.Workspace) []any {
 		return []any{&w.ID, &w.Name, instant{&w.CreatedAt}}
 	}, `SELECT w.id, w.name, w.created_at FROM members m JOIN workspaces w ON w.id = m.workspace_id
-		WHERE m.user_id = $1 AND m.workspace_id > $2 ORDER BY m.workspace_id `+limitTo("$3"), userID, after, limit)
+		WHERE m.user_id = $1 ORDER BY m.workspace_id `+limitTo("$2"), userID, limit)
 }
