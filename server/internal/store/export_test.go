@@ -107,6 +107,9 @@ func (s *Store) TryExec(ctx context.Context, statements ...string) error {
 	return s.write(ctx, func(tx transaction) error { return tx.execAll(ctx, all) })
 }
 
+// DomainError returns the error of the domain for one of the database.
+func (s *Store) DomainError(err error) error { return s.domainError(err) }
+
 // Intercept makes the store run each query and each transaction with around.
 func (s *Store) Intercept(around func(run func() error) error) {
 	s.engine = interceptedEngine{s.engine, around}

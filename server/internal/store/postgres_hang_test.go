@@ -38,8 +38,8 @@ func TestPostgres_returnsWhereverTheServerHangs(t *testing.T) {
 			err := returned(t, call)
 			if !proxy.Frozen() && !db.Unavailable(err) {
 				proxy.Thaw()
-				if again && (errors.Is(err, studio.ErrExists) || errors.Is(err, studio.ErrNotFound)) { // a commit that took too long was made
-					err = nil
+				if made := db.DomainError(err); again && (errors.Is(made, studio.ErrExists) || errors.Is(made, studio.ErrNotFound)) {
+					return nil // a commit that took too long was made
 				}
 				return err
 			}
