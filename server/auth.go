@@ -135,9 +135,7 @@ func (a *authentication) checkCredentials(ctx context.Context, x *exchange, cred
 		if next != nil {
 			ctx = next //nolint:fatcontext // each call may add values
 		}
-		if exchangeFrom(ctx) == nil {
-			ctx = &exchangeContext{ctx, x}
-		}
+		ctx = withExchange(ctx, x)
 		x.setPrincipal(principal, true)
 	}
 	return ctx, nil
