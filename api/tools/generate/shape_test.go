@@ -5,7 +5,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
@@ -63,12 +62,8 @@ func TestShape_holdsAllValues(t *testing.T) {
 		"{type: object, additionalProperties: {type: number}}": "map[string]float64",
 		"{anyOf: [{type: number}, {type: 'null'}]}":            "float64",
 	}
-	var properties strings.Builder
-	schemas := slices.Sorted(maps.Keys(types))
-	for i, schema := range schemas {
-		fmt.Fprintf(&properties, "        p%02d: %s\n", i, schema)
-	}
-	f, err := generated(t, "  {}", "    Values:\n      type: object\n      properties:\n"+properties.String()+`
+	schemas, properties := propertiesOf(types)
+	f, err := generated(t, "  {}", "    Values:\n      type: object\n      properties:\n"+properties+`
     Long: {type: integer, format: int64}
     Abc: {enum: [a, b, c]}
     Mood: {type: [integer, 'null'], enum: [9007199254740993, 1000000, null]}
@@ -107,6 +102,15 @@ func TestShape_holdsAllValues(t *testing.T) {
 	}
 }
 
+// propertiesOf returns schemas in order, and the properties p00, p01 and so on that have them.
+func propertiesOf(types map[string]string) (schemas []string, properties string) {
+	schemas = slices.Sorted(maps.Keys(types))
+	for i, schema := range schemas {
+		properties += fmt.Sprintf("        p%02d: %s\n", i, schema)
+	}
+	return schemas, properties
+}
+
 // A member is nullable if all parts of its schema allow null.
 func TestShape_isNullableIfAllPartsAre(t *testing.T) {
 	t.Parallel()
@@ -122,13 +126,9 @@ func TestShape_isNullableIfAllPartsAre(t *testing.T) {
 		"{allOf: [{type: [integer, 'null']}, {type: integer}]}":                      "*",
 		"{allOf: [{type: [integer, 'null'], minimum: 1}, {type: [number, 'null']}]}": "Nullable[",
 	}
-	var properties strings.Builder
-	schemas := slices.Sorted(maps.Keys(types))
-	for i, schema := range schemas {
-		fmt.Fprintf(&properties, "        p%02d: %s\n", i, schema)
-	}
+	schemas, properties := propertiesOf(types)
 	f, err := generated(t, "  /a: { put: { operationId: a, responses: { '204': { description: d } }, requestBody: { required: true, content: { application/json: { schema: { $ref: '#/components/schemas/A' } } } } } }",
-		"    A:\n      type: object\n      properties:\n"+properties.String())
+		"    A:\n      type: object\n      properties:\n"+properties)
 	harness.Check(t, err)
 	for i, schema := range schemas {
 		field := regexp.MustCompile(fmt.Sprintf(`\tP%02d +(\*|Nullable\[)`, i)).FindStringSubmatch(string(f["gen/api.gen.go"]))
