@@ -84,9 +84,9 @@ func mergeMediaRanges(document *openapi3.T) {
 
 // renameVariables renames path parameters that would be variables with a name that the handlers use.
 func renameVariables(document *openapi3.T) {
-	const taken = "body bytes context encoding err errors fmt found h handler http io json mime missing multipart parameter" +
-		" params parts query read readParameter reflect request runtime siw slices stop stream strings sync text time url" +
-		" value w r"
+	const taken = "body bytes chosenMedia context decodeForm decodeJSON decodeText encoding err errors fmt found h handler http io json mime" +
+		" missing multipart parameter params parts partsOf query read readParameter reflect request runtime serveStrict siw slices stop" +
+		" stream strings sync text time url value w r"
 	for p := range partsOf(document).parameters {
 		name := codegen.ParameterDefinition{ParamName: p.Name, Spec: p}.GoName()
 		if p.In == openapi3.ParameterInPath && isTaken(codegen.LowercaseFirstCharacters(name), taken) {

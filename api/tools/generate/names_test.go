@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -32,5 +34,27 @@ func TestGenerate_keepsNamesOfEachScript(t *testing.T) {
 	if code := string(f["client/operations.gen.go"]); !strings.Contains(code, "func (c *Client) Öffne(ctx context.Context, x名前 string,") ||
 		!strings.Contains(code, "// Öffne sends GET /a/{名前}.\n") {
 		t.Error("the client has no method Öffne, or no comment")
+	}
+}
+
+// A parameter of a path may have the name of a function that the code calls.
+func TestGenerate_keepsParametersApartFromFunctions(t *testing.T) {
+	t.Parallel()
+	const form = "{ schema: { type: object, properties: { f: { type: string } } } }"
+	const body = "requestBody: { content: { text/plain: { schema: { type: string } }, application/x-www-form-urlencoded: " + form +
+		", multipart/form-data: " + form + ", application/json: { schema: { type: string } } } }, responses: { '204': { description: d } } }"
+	f, err := generated(t, "  /a: { post: { operationId: a, "+body+" }", "    A: { type: string }")
+	harness.Check(t, err)
+	paths, taken := "", map[string]bool{}
+	for _, match := range regexp.MustCompile(`(?m)^func ([a-z]\w*)[\[(]`).FindAllSubmatch(f["gen/api.gen.go"], -1) {
+		name := string(match[1])
+		paths += fmt.Sprintf("  /%[1]s/{%[1]s}: { post: { operationId: do %[1]s, parameters: [ { name: %[1]s, in: path, required: true, schema: { type: string } } ], %[2]s }\n", name, body)
+		taken[name] = true
+	}
+	if !taken["decodeForm"] || !taken["partsOf"] {
+		t.Errorf("the functions are %v", taken)
+	}
+	if _, err = generated(t, paths, "    A: { type: string }"); err != nil {
+		t.Error(err)
 	}
 }
