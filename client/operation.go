@@ -18,6 +18,7 @@ type operation struct {
 	notModified  bool // 304 is a success
 	redirect     bool // redirects are successes
 	accept       []string
+	preferred    []string // paths of other operations with this method, which a service prefers if it finds them in a request
 
 	// Of bodyItems.
 	format    stream.Format

@@ -30,6 +30,28 @@ func (c *call) Path(p style.Param, value any) {
 		c.fail(fmt.Errorf("%s: the path cannot contain this value before %q", p.Name, between))
 	}
 	c.target = before + text + after
+	for _, other := range c.operation.preferred {
+		if matches(other, c.target) {
+			c.fail(fmt.Errorf("%s: the path cannot contain this value, with which it is %s", p.Name, other))
+		}
+	}
+}
+
+// matches reports whether a path of the document may be that of a request.
+func matches(template, path string) bool {
+	literal, after, found := strings.Cut(template, "{")
+	rest, ok := strings.CutPrefix(path, literal)
+	if !ok || !found {
+		return ok && rest == ""
+	}
+	_, template, _ = strings.Cut(after, "}")
+	segment, _, _ := strings.Cut(rest, "/")
+	for end := 1; end <= len(segment); end++ {
+		if matches(template, rest[end:]) {
+			return true
+		}
+	}
+	return false
 }
 
 // Query sets a parameter of the query unless it is optional and nil.

@@ -28,8 +28,8 @@
 // a type.
 //
 // A client sends no text that a server could take for another value. It refuses an empty text in a path, for a required
-// parameter and as an optional body, an empty list but in a header or JSON, and the elements that its form cannot tell
-// apart.
+// parameter and as an optional body, an empty list but in a header or JSON, the elements that its form cannot tell
+// apart, and the text with which a path is that of another operation.
 //
 // Refused are the keyword nullable, media types in the components, defaultMapping, optional bodies and parameters that
 // may be null, fields of forms that have several types, an allOf that no value, two formats or two unions match,

@@ -5,6 +5,8 @@ import (
 	_ "embed"
 	"fmt"
 	"maps"
+	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -28,6 +30,7 @@ type operation struct {
 	Idempotent   bool     // as RFC 9110 defines it
 	Keyed        bool     // takes an Idempotency-Key
 	Public       bool     // has no security
+	Preferred    []string // paths of others with this method, which a service prefers if a request matches them too
 	PathParams   []parameter
 	Required     []parameter // in the query, header or a cookie
 	Optional     []parameter
@@ -87,7 +90,35 @@ func operations(n *names) ([]operation, error) {
 		}
 		all = append(all, described)
 	}
+	for i := range all {
+		all[i].prefer(all)
+	}
 	return all, n.err()
+}
+
+// prefer sets Preferred: the paths that have more text than this one where they first differ.
+func (o *operation) prefer(all []operation) {
+	textOf := func(segment string) int { // none has more than one without parameters
+		if !strings.Contains(segment, "{") {
+			return math.MaxInt
+		}
+		return len(regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(segment, ""))
+	}
+	own := strings.Split(o.Path, "/")
+	for _, other := range all {
+		segments, more := strings.Split(other.Path, "/"), 0
+		for i := 0; i < len(own) && len(segments) == len(own); i++ {
+			text, others := textOf(own[i]), textOf(segments[i])
+			if text == others && text == math.MaxInt && own[i] != segments[i] { // no request matches both
+				more = 0
+				break
+			}
+			more = cmp.Or(more, cmp.Compare(others, text))
+		}
+		if more > 0 && other.Method == o.Method {
+			o.Preferred = append(o.Preferred, other.Path)
+		}
+	}
 }
 
 // describe describes an operation. security is that of operations that have none of their own.
