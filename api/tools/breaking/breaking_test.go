@@ -148,6 +148,7 @@ func TestCompare_findsBrokenOperations(t *testing.T) {
 		"a response may have another media type": {"            " + json + "              schema", "            text/plain: {}\n            " + json + "              schema", login},
 
 		"an item of a response requires another member":  {"required: [level]", "required: [level, text]", ""},
+		"an item of a response has another type":         {"text: { type: string }", "text: { type: integer }", "GET /lines"},
 		"an item of a response loses an optional member": {", text: { type: string }", "", "GET /lines"},
 		"an item no longer requires a member":            {"required: [level]", "required: []", "GET /lines"},
 		"the data of an event no longer requires one":    {"required: [done]", "required: []", "GET /logs"},

@@ -32,12 +32,12 @@ func compare(before, after []byte) ([]finding, error) {
 	if err != nil {
 		return nil, err
 	}
+	breaks := compareOperations(from.Spec, to.Spec)
 	report, sources, err := diff.GetWithOperationsSourcesMap(diff.NewConfig(), from, to)
 	if err != nil {
 		return nil, err
 	}
 	config := checker.NewConfig(checker.GetAllChecks(), checker.WithSeverityLevels(severities()))
-	breaks := compareOperations(from.Spec, to.Spec)
 	for _, change := range checker.CheckBackwardCompatibility(config, report, sources) {
 		if !change.IsBreaking() {
 			continue
@@ -133,8 +133,9 @@ func loadDocument(content []byte) (*load.SpecInfo, error) {
 			}
 			for _, response := range operation.Responses.Map() {
 				if !seen[response.Value] {
+					content := withHeaders(response.Value)
 					wrap(response.Value.Content)
-					response.Value.Content, response.Value.Headers = withHeaders(response.Value), nil
+					response.Value.Content, response.Value.Headers = content, nil
 					seen[response.Value] = true
 				}
 			}

@@ -20,20 +20,23 @@ func lower(content []byte) ([]byte, error) {
 	if _, err := yaml.Unmarshal(content, &document, yaml.DecodeOpts{DisableTimestamps: true}, withDigits); err != nil {
 		return nil, err
 	}
-	lowerValue(document, false)
+	eachObject(document, false, lowerObject)
+	components, _ := document["components"].(map[string]any)
+	schemas, _ := components["schemas"].(map[string]any)
+	eachObject(document, false, func(object map[string]any) { allowNull(object, schemas) })
 	return json.Marshal(document)
 }
 
-// lowerValue lowers a part of the document. The members of some maps have names, not keywords.
-func lowerValue(value any, named bool) {
+// eachObject visits the objects of a part of the document. The members of some maps have names, not keywords.
+func eachObject(value any, named bool, visit func(map[string]any)) {
 	switch value := value.(type) {
 	case []any:
 		for _, element := range value {
-			lowerValue(element, false)
+			eachObject(element, false, visit)
 		}
 	case map[string]any:
 		if !named {
-			lowerObject(value)
+			visit(value)
 		}
 		for name, member := range value {
 			switch name {
@@ -42,21 +45,22 @@ func lowerValue(value any, named bool) {
 					continue
 				}
 			}
-			lowerValue(member, !named && slices.Contains([]string{"properties", "patternProperties", "dependentSchemas", "$defs", "schemas", "responses"}, name))
+			eachObject(member, !named && slices.Contains([]string{"properties", "patternProperties", "dependentSchemas", "$defs", "schemas", "responses"}, name), visit)
 		}
 	}
 }
 
 func lowerObject(object map[string]any) {
 	content, _ := object["content"].(map[string]any)
-	for name, described := range content {
+	for name, described := range maps.Clone(content) {
 		media, _ := described.(map[string]any)
 		items, ok := media["itemSchema"]
 		if !ok {
 			items, ok = media["x-itemSchema"]
 		}
-		if ok { // a stream is an array of its items
-			content[name] = map[string]any{"schema": map[string]any{"type": "array", "items": items}}
+		if ok { // a stream is an array of its items in JSON
+			delete(content, name)
+			content[name+"+json"] = map[string]any{"schema": map[string]any{"type": "array", "items": items}}
 		}
 	}
 	if schema, ok := object["contentSchema"].(map[string]any); ok { // the text of an event is the JSON in it
@@ -78,16 +82,70 @@ func unwrap(object map[string]any) {
 			continue
 		}
 		only, _ := list[0].(map[string]any)
-		for name := range object {
-			if only[name] != nil || name != keyword && !strings.HasPrefix(name, "x-") && !slices.Contains([]string{
-				"title", "description", "default", "deprecated", "readOnly", "writeOnly", "example", "examples", "externalDocs", "$comment",
-			}, name) {
-				return
-			}
+		if !isAnnotated(object, keyword, only) {
+			return
 		}
 		delete(object, keyword)
 		maps.Copy(object, only)
 		unwrap(object)
 		return
 	}
+}
+
+// isAnnotated reports whether only annotations are beside a keyword, and the schema that replaces it has none of them.
+func isAnnotated(object map[string]any, keyword string, by map[string]any) bool {
+	for name := range object {
+		if by[name] != nil || name != keyword && !strings.HasPrefix(name, "x-") && !slices.Contains([]string{
+			"title", "description", "default", "deprecated", "readOnly", "writeOnly", "example", "examples", "externalDocs", "$comment",
+		}, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// allowNull replaces a union of a schema and null by the schema, which then allows null. For a component, it adds
+// another.
+func allowNull(object, schemas map[string]any) {
+	for _, keyword := range []string{"anyOf", "oneOf"} {
+		list, _ := object[keyword].([]any)
+		for i, branch := range list {
+			null, _ := branch.(map[string]any)
+			if len(list) != 2 || null["type"] != "null" {
+				continue
+			}
+			other, _ := list[1-i].(map[string]any)
+			ref, _ := other["$ref"].(string)
+			name, isComponent := strings.CutPrefix(ref, "#/components/schemas/")
+			if isComponent {
+				other, _ = schemas[name].(map[string]any)
+			}
+			nullable := withNull(other)
+			if nullable != nil && isComponent {
+				schemas[name+".orNull"], nullable = nullable, map[string]any{"$ref": ref + ".orNull"}
+			}
+			if nullable != nil && isAnnotated(object, keyword, nullable) {
+				delete(object, keyword)
+				maps.Copy(object, nullable)
+				return
+			}
+		}
+	}
+}
+
+// withNull returns a copy of a schema that allows null, or nil if the schema does not name its types.
+func withNull(schema map[string]any) map[string]any {
+	types, ok := schema["type"].([]any)
+	if name, isOne := schema["type"].(string); isOne {
+		types, ok = []any{name}, true
+	}
+	if !ok {
+		return nil
+	}
+	schema = maps.Clone(schema)
+	schema["type"] = append(slices.Clip(types), "null")
+	if values, ok := schema["enum"].([]any); ok {
+		schema["enum"] = append(slices.Clip(values), nil)
+	}
+	return schema
 }

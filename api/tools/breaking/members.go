@@ -108,6 +108,9 @@ func (all parts) addEncodings(content openapi3.Content) {
 		names := slices.Collect(maps.Keys(described.Schema.Value.Properties))
 		for _, name := range slices.AppendSeq(names, maps.Keys(described.Encoding)) {
 			written := "by default"
+			if field := described.Schema.Value.Properties[name]; field != nil && field.Value.Type.Is(openapi3.TypeArray) && strings.Contains(media, "form") {
+				written = "by default, as a list"
+			}
 			if encoding := described.Encoding[name]; encoding != nil {
 				text, _ := json.Marshal(encoding) // cannot fail
 				written = string(text)
@@ -117,11 +120,12 @@ func (all parts) addEncodings(content openapi3.Content) {
 	}
 }
 
-// wrap makes bodies that are no objects members of objects.
+// wrap makes bodies members of objects, because oasdiff compares them so in full.
 func wrap(content openapi3.Content) {
-	for _, media := range content {
-		if s := media.Schema; s != nil && !s.Value.Type.Is(openapi3.TypeObject) && len(s.Value.Properties) == 0 {
-			media.Schema = openapi3.NewObjectSchema().WithPropertyRef("body", s).WithRequired([]string{"body"}).NewRef()
+	for name, media := range content {
+		isPart := strings.HasPrefix(name, "application/parameter+") || strings.HasPrefix(name, "application/header+")
+		if media.Schema != nil && !isPart {
+			media.Schema = openapi3.NewObjectSchema().WithPropertyRef("body", media.Schema).WithRequired([]string{"body"}).NewRef()
 		}
 	}
 }

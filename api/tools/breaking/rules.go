@@ -2,6 +2,7 @@ package main
 
 import (
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -36,10 +37,12 @@ type comparison struct {
 	before, after *openapi3.T
 	compared      map[[2]*openapi3.Schema]bool
 	breaks        []finding
+	enums         []*openapi3.Schema // that only one of the documents has
 }
 
 // compareOperations applies our own rules to the operations that both documents have.
 func compareOperations(before, after *openapi3.T) (breaks []finding) {
+	var enums []*openapi3.Schema
 	for _, path := range slices.Sorted(maps.Keys(before.Paths.Map())) {
 		for method, old := range before.Paths.Value(path).Operations() {
 			item := after.Paths.Find(path) // the names of parameters may differ
@@ -51,11 +54,15 @@ func compareOperations(before, after *openapi3.T) (breaks []finding) {
 				compared: make(map[[2]*openapi3.Schema]bool),
 			}
 			c.compare(old, item.GetOperation(method))
+			enums = append(enums, c.enums...)
 			for _, b := range c.breaks {
 				b.callback = strings.HasPrefix(path, callbackPath)
 				breaks = append(breaks, b)
 			}
 		}
+	}
+	for _, schema := range enums { // for oasdiff, an enum that is removed has no more values
+		schema.Enum = nil
 	}
 	return breaks
 }
@@ -72,6 +79,8 @@ func (c *comparison) compare(before, after *openapi3.Operation) {
 	for status, old := range before.Responses.Map() {
 		if response := after.Responses.Value(status); response != nil {
 			c.content("the response "+status, old.Value.Content, response.Value.Content, true)
+		} else if strings.HasPrefix(status, "3") && status != "304" {
+			c.add("redirect-removed", "the response is no longer %s", status)
 		}
 	}
 }
@@ -120,7 +129,9 @@ func requirements(document *openapi3.T, operation *openapi3.Operation) (alternat
 func (c *comparison) content(body string, before, after openapi3.Content, sent bool) {
 	for media, old := range before {
 		now := after[media]
+		kind, _, _ := strings.Cut(media, "/")
 		switch {
+		case now == nil && !sent && (after[kind+"/*"] != nil || after["*/*"] != nil):
 		case now == nil:
 			c.add("media-type-removed", "%s is no longer %s", body, media)
 		case sent:
@@ -136,7 +147,8 @@ func (c *comparison) content(body string, before, after openapi3.Content, sent b
 	}
 }
 
-// members reports the objects that may have fewer other members in one schema than in the other.
+// members reports where one schema, and those in it, are open to values that the other is closed to, as far as oasdiff
+// does not see it.
 func (c *comparison) members(at, verb string, open, closed *openapi3.SchemaRef) {
 	if open == nil || closed == nil || c.compared[[2]*openapi3.Schema{open.Value, closed.Value}] {
 		return
@@ -146,22 +158,60 @@ func (c *comparison) members(at, verb string, open, closed *openapi3.SchemaRef) 
 	if others(a) > others(b) {
 		c.add("additional-properties", "%s %s other members", at, verb)
 	}
+	c.values(at, verb, a, b)
 	c.members(at+"/additionalProperties", verb, a.AdditionalProperties.Schema, b.AdditionalProperties.Schema)
 	c.members(at+"/items", verb, a.Items, b.Items)
 	for name, property := range a.Properties {
 		c.members(at+"/"+name, verb, property, b.Properties[name])
 	}
 	for _, lists := range [][2]openapi3.SchemaRefs{{a.AllOf, b.AllOf}, {a.AnyOf, b.AnyOf}, {a.OneOf, b.OneOf}} {
-		for i := range min(len(lists[0]), len(lists[1])) {
-			c.members(at, verb, lists[0][i], lists[1][i])
+		for i, branch := range lists[0] {
+			isOther := func(other *openapi3.SchemaRef) bool { return other.Ref == branch.Ref }
+			if j := slices.IndexFunc(lists[1], isOther); branch.Ref != "" && j >= 0 {
+				c.members(at, verb, branch, lists[1][j])
+			} else if branch.Ref == "" && i < len(lists[1]) && lists[1][i].Ref == "" {
+				c.members(at, verb, branch, lists[1][i])
+			}
 		}
 	}
+}
+
+// values reports values that are open to a schema and closed to another.
+func (c *comparison) values(at, verb string, open, closed *openapi3.Schema) {
+	report := func(is bool, what string) {
+		if is {
+			c.add("values", "%s %s %s", at, verb, what)
+		}
+	}
+	if (open.Enum == nil) != (closed.Enum == nil) {
+		c.enums = append(c.enums, open, closed)
+	}
+	report(open.Enum == nil && closed.Enum != nil, "other values")
+	report(open.Items == nil && closed.Items != nil && (open.Type == nil || open.Type.Includes(openapi3.TypeArray)), "other elements")
+	report(closed.Format == "date-time" && (open.Format == "date" || open.Format == "time"), "the format "+open.Format)
+	report(closed.Not != nil && (open.Not == nil || isChanged(open.Not, closed.Not)), "values that another not allows")
+	isConditional := isChanged(open.If, closed.If) || isChanged(open.Then, closed.Then) || isChanged(open.Else, closed.Else)
+	for name, schema := range closed.DependentSchemas {
+		isConditional = isConditional || isChanged(open.DependentSchemas[name], schema)
+	}
+	report(isConditional, "values that another condition allows")
+	for _, name := range closed.Required { // oasdiff compares those that are in properties
+		isHere := open.Properties[name] != nil || closed.Properties[name] != nil
+		report(!isHere && !slices.Contains(open.Required, name), "no "+name)
+	}
+}
+
+// isChanged reports whether both documents have a schema, which oasdiff compares no further, and they differ.
+func isChanged(one, other *openapi3.SchemaRef) bool {
+	a, _ := json.Marshal(one) // cannot fail
+	b, _ := json.Marshal(other)
+	return one != nil && other != nil && string(a) != string(b)
 }
 
 // others returns 0 if an object must not have other members, 1 if they must match a schema, and 2 if it may have any.
 func others(s *openapi3.Schema) int {
 	switch has, schema := s.AdditionalProperties.Has, s.AdditionalProperties.Schema; {
-	case has != nil && !*has:
+	case has != nil && !*has, s.UnevaluatedProperties.Has != nil && !*s.UnevaluatedProperties.Has:
 		return 0
 	case schema != nil && !schema.Value.IsEmpty():
 		return 1
