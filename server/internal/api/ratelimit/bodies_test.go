@@ -119,6 +119,7 @@ func TestBodies_boundsThoseOfAUser(t *testing.T) {
 		}
 
 		time.Sleep(bodyWait)
+		synctest.Wait()
 		close(c.released)
 		c.all.Wait()
 		refused := 0
