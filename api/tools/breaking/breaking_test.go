@@ -175,6 +175,7 @@ func TestCompare_findsBrokenOperations(t *testing.T) {
 		"a receiver must not respond with 410":   {"        '410': { description: Gone. }\n", "", event},
 		"a receiver may respond with more":       {"'410': {", "'404': { description: D }\n        '410': {", ""},
 		"a receiver must not add members":        {"{ schema: { type: object } } } }", "{ schema: { type: object, additionalProperties: false } } } }", event},
+		"a receiver must respond with a body":    {"description: Gone. }", "description: Gone., content: { text/plain: {} } }", event},
 		"a receiver must use another media type": {"content: { application/json: {", "content: { text/plain: {", event},
 	} {
 		edited := strings.Replace(document, test.old, test.new, 1)

@@ -106,6 +106,7 @@ func TestCompare_seesAChangeInEveryPlace(t *testing.T) {
 		"an open object":              {"{type: object, additionalProperties: false, properties: {a: {type: string}}}", "{type: object, properties: {a: {type: string}}}", "received"},
 		"a default":                   {fmt.Sprintf(object, "default: x"), fmt.Sprintf(object, "default: y"), "sent received"},
 		"readOnly":                    {fmt.Sprintf(object, ""), fmt.Sprintf(object, "readOnly: true"), "sent"},
+		"an enum that is readOnly":    {fmt.Sprintf(object, "readOnly: true"), fmt.Sprintf(object, "readOnly: true, enum: [a]"), ""},
 		"no longer readOnly":          {fmt.Sprintf(object, "readOnly: true"), fmt.Sprintf(object, ""), ""},
 		"writeOnly":                   {fmt.Sprintf(object, ""), fmt.Sprintf(object, "writeOnly: true"), "received"},
 		"no longer writeOnly":         {fmt.Sprintf(object, "writeOnly: true"), fmt.Sprintf(object, ""), ""},

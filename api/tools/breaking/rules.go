@@ -127,6 +127,9 @@ func requirements(document *openapi3.T, operation *openapi3.Operation) (alternat
 
 // content compares the bodies of a request, or those of a response, which the service sends.
 func (c *comparison) content(body string, before, after openapi3.Content, sent bool) {
+	if !sent && len(before) == 0 && len(after) > 0 {
+		c.add("body-added", "%s must have a body", body)
+	}
 	for media, old := range before {
 		now := after[media]
 		kind, _, _ := strings.Cut(media, "/")
@@ -135,9 +138,9 @@ func (c *comparison) content(body string, before, after openapi3.Content, sent b
 		case now == nil:
 			c.add("media-type-removed", "%s is no longer %s", body, media)
 		case sent:
-			c.members(body, "may have", now.Schema, old.Schema)
+			c.members(body, sent, now.Schema, old.Schema)
 		default:
-			c.members(body, "must not have", old.Schema, now.Schema)
+			c.members(body, sent, old.Schema, now.Schema)
 		}
 	}
 	for media := range after {
@@ -149,40 +152,46 @@ func (c *comparison) content(body string, before, after openapi3.Content, sent b
 
 // members reports where one schema, and those in it, are open to values that the other is closed to, as far as oasdiff
 // does not see it.
-func (c *comparison) members(at, verb string, open, closed *openapi3.SchemaRef) {
+func (c *comparison) members(at string, sent bool, open, closed *openapi3.SchemaRef) {
 	if open == nil || closed == nil || c.compared[[2]*openapi3.Schema{open.Value, closed.Value}] {
 		return
 	}
 	c.compared[[2]*openapi3.Schema{open.Value, closed.Value}] = true
 	a, b := open.Value, closed.Value
-	if others(a) > others(b) {
-		c.add("additional-properties", "%s %s other members", at, verb)
-	}
-	c.values(at, verb, a, b)
-	c.members(at+"/additionalProperties", verb, a.AdditionalProperties.Schema, b.AdditionalProperties.Schema)
-	c.members(at+"/items", verb, a.Items, b.Items)
+	c.values(at, sent, a, b)
+	c.members(at+"/additionalProperties", sent, a.AdditionalProperties.Schema, b.AdditionalProperties.Schema)
+	c.members(at+"/items", sent, a.Items, b.Items)
 	for name, property := range a.Properties {
-		c.members(at+"/"+name, verb, property, b.Properties[name])
+		c.members(at+"/"+name, sent, property, b.Properties[name])
+	}
+	for pattern, property := range a.PatternProperties {
+		c.members(at+"/"+pattern, sent, property, b.PatternProperties[pattern])
 	}
 	for _, lists := range [][2]openapi3.SchemaRefs{{a.AllOf, b.AllOf}, {a.AnyOf, b.AnyOf}, {a.OneOf, b.OneOf}} {
 		for i, branch := range lists[0] {
 			isOther := func(other *openapi3.SchemaRef) bool { return other.Ref == branch.Ref }
 			if j := slices.IndexFunc(lists[1], isOther); branch.Ref != "" && j >= 0 {
-				c.members(at, verb, branch, lists[1][j])
+				c.members(at, sent, branch, lists[1][j])
 			} else if branch.Ref == "" && i < len(lists[1]) && lists[1][i].Ref == "" {
-				c.members(at, verb, branch, lists[1][i])
+				c.members(at, sent, branch, lists[1][i])
 			}
 		}
 	}
 }
 
 // values reports values that are open to a schema and closed to another.
-func (c *comparison) values(at, verb string, open, closed *openapi3.Schema) {
+func (c *comparison) values(at string, sent bool, open, closed *openapi3.Schema) {
+	verb := "must not have"
+	if sent {
+		verb = "may have"
+	}
+	isUnused := sent && open.WriteOnly && closed.WriteOnly || !sent && open.ReadOnly && closed.ReadOnly
 	report := func(is bool, what string) {
-		if is {
+		if is && !isUnused {
 			c.add("values", "%s %s %s", at, verb, what)
 		}
 	}
+	report(others(open) > others(closed), "other members")
 	if (open.Enum == nil) != (closed.Enum == nil) {
 		c.enums = append(c.enums, open, closed)
 	}
