@@ -96,16 +96,21 @@ func operations(n *names) ([]operation, error) {
 	return all, n.err()
 }
 
+var placeholder = regexp.MustCompile(`\{[^}]*\}`)
+
 // prefer sets Preferred: the paths that have more text than this one where they first differ.
 func (o *operation) prefer(all []operation) {
 	textOf := func(segment string) int { // none has more than one without parameters
 		if !strings.Contains(segment, "{") {
 			return math.MaxInt
 		}
-		return len(regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(segment, ""))
+		return len(placeholder.ReplaceAllString(segment, ""))
 	}
 	own := strings.Split(o.Path, "/")
 	for _, other := range all {
+		if other.Method != o.Method || !strings.Contains(o.Path, "{") {
+			continue
+		}
 		segments, more := strings.Split(other.Path, "/"), 0
 		for i := 0; i < len(own) && len(segments) == len(own); i++ {
 			text, others := textOf(own[i]), textOf(segments[i])
@@ -115,7 +120,7 @@ func (o *operation) prefer(all []operation) {
 			}
 			more = cmp.Or(more, cmp.Compare(others, text))
 		}
-		if more > 0 && other.Method == o.Method {
+		if more > 0 {
 			o.Preferred = append(o.Preferred, other.Path)
 		}
 	}
