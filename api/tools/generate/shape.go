@@ -189,8 +189,11 @@ func (s *shaper) schema(ref *openapi3.SchemaRef, path []string, named bool) {
 			s.name(part, append(slices.Clip(path), fmt.Sprint(i)), true)
 		}
 	}
-	if len(v.OneOf)+len(v.AnyOf) > 0 { // the union holds all members
+	if len(v.OneOf)+len(v.AnyOf) > 0 { // the union holds all members and values
 		v.AdditionalProperties = openapi3.AdditionalProperties{}
+		if len(withoutNull(v.Type).Slice()) > 1 {
+			v.Type = nil
+		}
 	}
 	items, others := path, path
 	if named || needsName(ref) {
@@ -200,20 +203,30 @@ func (s *shaper) schema(ref *openapi3.SchemaRef, path []string, named bool) {
 	s.inside(v.AdditionalProperties.Schema, others)
 }
 
-// collapse makes a union of null and one other alternative this alternative.
+// collapse makes a union of null and one other alternative this alternative, and removes null that the types or the
+// literals beside a union exclude.
 func (s *shaper) collapse(ref *openapi3.SchemaRef) {
 	v := ref.Value
+	excludesNull := v.Type != nil && !v.Type.IncludesNull() || v.Type == nil && len(literalsOf(v)) > 0 && !slices.Contains(literalsOf(v), nil)
 	if len(v.Properties) > 0 || v.Discriminator != nil || len(v.OneOf) > 0 && len(v.AnyOf) > 0 {
 		return
 	}
 	isNull := func(part *openapi3.SchemaRef) bool { return part.Value.Type.Is("null") }
 	all := slices.Concat(v.OneOf, v.AnyOf)
 	others := slices.DeleteFunc(slices.Clone(all), isNull)
-	if len(all) != 2 || len(others) != 1 {
-		return
+	if excludesNull {
+		v.OneOf, v.AnyOf = slices.DeleteFunc(slices.Clone(v.OneOf), isNull), slices.DeleteFunc(slices.Clone(v.AnyOf), isNull)
 	}
-	s.become(ref, others[0])
-	orNull(v)
+	switch {
+	case len(all) != 2 || len(others) != 1:
+	case excludesNull && len(literalsOf(v)) > 0:
+		v.OneOf, v.AnyOf = nil, nil
+		s.merge(v, s.flat(others[0]), locate(v.Origin))
+	default:
+		if s.become(ref, others[0]); !excludesNull {
+			orNull(v)
+		}
+	}
 }
 
 // become gives a schema the type of another.

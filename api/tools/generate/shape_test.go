@@ -115,16 +115,23 @@ func propertiesOf(types map[string]string) (schemas []string, properties string)
 func TestShape_isNullableIfAllPartsAre(t *testing.T) {
 	t.Parallel()
 	types := map[string]string{
-		"{type: [integer, 'null'], allOf: [{enum: [1, 2]}]}":                         "*",
-		"{type: [integer, 'null'], allOf: [{enum: [1, 2, null]}]}":                   "Nullable[",
-		"{allOf: [{enum: [1, 2, null]}, {type: [integer, 'null'], enum: [2, 1]}]}":   "*",
-		"{type: [string, 'null'], allOf: [{const: a}]}":                              "*",
-		"{type: [string, 'null'], allOf: [{enum: [a, null]}]}":                       "Nullable[",
-		"{allOf: [{anyOf: [{enum: [a, b]}, {type: 'null'}]}, {description: b}]}":     "Nullable[",
-		"{allOf: [{anyOf: [{enum: [a, b]}, {type: 'null'}]}, {enum: [a, null]}]}":    "Nullable[",
-		"{type: [integer, 'null'], enum: [1, 2]}":                                    "*",
-		"{allOf: [{type: [integer, 'null']}, {type: integer}]}":                      "*",
-		"{allOf: [{type: [integer, 'null'], minimum: 1}, {type: [number, 'null']}]}": "Nullable[",
+		"{type: [integer, 'null'], allOf: [{enum: [1, 2]}]}":                                          "*",
+		"{type: [integer, 'null'], allOf: [{enum: [1, 2, null]}]}":                                    "Nullable[",
+		"{allOf: [{enum: [1, 2, null]}, {type: [integer, 'null'], enum: [2, 1]}]}":                    "*",
+		"{type: [string, 'null'], allOf: [{const: a}]}":                                               "*",
+		"{type: [string, 'null'], allOf: [{enum: [a, null]}]}":                                        "Nullable[",
+		"{allOf: [{anyOf: [{enum: [a, b]}, {type: 'null'}]}, {description: b}]}":                      "Nullable[",
+		"{allOf: [{anyOf: [{enum: [a, b]}, {type: 'null'}]}, {enum: [a, null]}]}":                     "Nullable[",
+		"{type: [integer, 'null'], enum: [1, 2]}":                                                     "*",
+		"{enum: [a, b], anyOf: [{type: string}, {type: 'null'}]}":                                     "*",
+		"{enum: [a, null], anyOf: [{type: string}, {type: 'null'}]}":                                  "Nullable[",
+		"{allOf: [{enum: [a, b]}, {anyOf: [{type: string}, {type: 'null'}]}]}":                        "*",
+		"{allOf: [{anyOf: [{type: string}, {type: 'null'}]}, {const: a}]}":                            "*",
+		"{type: string, oneOf: [{type: string}, {type: 'null'}]}":                                     "*",
+		"{type: [string, integer], oneOf: [{type: string}, {type: integer}, {type: 'null'}]}":         "*",
+		"{type: [string, integer, 'null'], oneOf: [{type: string}, {type: integer}, {type: 'null'}]}": "Nullable[",
+		"{allOf: [{type: [integer, 'null']}, {type: integer}]}":                                       "*",
+		"{allOf: [{type: [integer, 'null'], minimum: 1}, {type: [number, 'null']}]}":                  "Nullable[",
 	}
 	schemas, properties := propertiesOf(types)
 	f, err := generated(t, "  /a: { put: { operationId: a, responses: { '204': { description: d } }, requestBody: { required: true, content: { application/json: { schema: { $ref: '#/components/schemas/A' } } } } } }",
