@@ -141,7 +141,11 @@ func (s *Smith) union(depth int) members {
 	text := members{"type": "string"}
 	switch s.deal("unions", 5) {
 	case 0:
-		return s.as("oneOf", members{"oneOf": []any{members{"type": "string"}, members{"type": "integer"}}})
+		alternatives := []any{members{"type": "string"}, members{"type": "integer"}}
+		if s.chance(50) {
+			return s.as("oneOf", members{"type": []any{"string", "integer"}, "oneOf": append(alternatives, members{"type": "null"})})
+		}
+		return s.as("oneOf", members{"oneOf": alternatives})
 	case 1:
 		return s.as("anyOf", members{"anyOf": []any{s.reference(), members{"type": "boolean"}, members{"type": "array", "items": s.value(depth - 1)}}})
 	case 2:
