@@ -53,6 +53,7 @@ func TestMedia_isAsLongAsWhatIsDecoded(t *testing.T) {
 		{name: "followed.jpg", args: []string{"-i", face, "-frames:v", "1"}, change: func(file []byte) []byte { return bytes.Repeat(file, 20) }, want: 1.0 / pictureRate},
 		{name: "cut.mkv", args: film, change: cut, reason: "damaged"},
 		{name: "cut.mp4", args: append(slices.Clip(film), "-movflags", "+faststart"), change: cut, reason: "damaged"},
+		{name: "cut.avi", args: append(slices.Clip(film), "-c:v", "mpeg4"), change: cut, reason: "damaged"},
 		{name: "cut after 700 s.mkv", args: film, change: func(file []byte) []byte { return cut(says(700)(file)) }, reason: "damaged"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

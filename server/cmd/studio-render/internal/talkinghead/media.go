@@ -3,12 +3,14 @@ package talkinghead
 import (
 	"bufio"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"image"
 	_ "image/jpeg" // reads the size of pictures
 	_ "image/png"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -83,6 +85,9 @@ var refused = []container{
 	{"JSON", false, []string{"{\""}},
 	{"HTML", false, []string{"<!doctype html", "<!DOCTYPE html", "<html"}},
 }
+
+// unknownLength is the length in the header of an AVI file whose writer could not go back to it. Others write 0.
+const unknownLength = math.MaxUint32
 
 // animated is the flag of an animation in the chunk VP8X of a WebP file.
 const animated = 2
@@ -169,6 +174,15 @@ func open(ctx context.Context, path, name string) (*media, error) {
 			"and sound as WAV, MP3, M4A, OGG or FLAC.", name, is)
 	}
 	m := &media{path: path, demuxer: containers[format].demuxer, picture: containers[format].picture}
+	if m.demuxer == "avi" { // ffmpeg decodes what is there
+		info, err := f.Stat()
+		if err != nil {
+			return nil, err
+		}
+		if length := binary.LittleEndian.Uint32(head[4:]); length != unknownLength && int64(length) > info.Size() {
+			return nil, damaged(name)
+		}
+	}
 	if m.picture { // its size is checked before anything decodes it
 		config, _, err := image.DecodeConfig(buffered)
 		switch {
