@@ -29,6 +29,8 @@ func TestCommands_reportInputErrorsInOneLine(t *testing.T) {
 		"a login without a password":   {[]string{"login", "--base-url=http://127.0.0.1:1", "--email=a"}, "--password-stdin"},
 		"a video without an avatar":    {[]string{"video", "create"}, "avatar"},
 		"an invalid limit":             {[]string{"avatar", "list", "--limit=0"}, "positive"},
+		"a limit that is no number":    {[]string{"avatar", "list", "--limit=x"}, "for flag --limit: must be a whole number; see"},
+		"a speed that is no number":    {[]string{"video", "create", "--speed=x"}, "for flag --speed: must be a number; see"},
 		"a test without a URL":         {[]string{"webhook", "test"}, "usage: studio webhook test URL"},
 		"a test of an unknown event":   {[]string{"webhook", "test", base, "--event=party", "https://hooks.example.com/"}, "--event"},
 		"no decision":                  {[]string{"avatar", "consent", base, "ID"}, "either"},

@@ -120,7 +120,7 @@ func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 		{exitUsage, "usage: studiod serve", "SERVE now"},
 		{exitUsage, "_ID EMAIL", "workspace member DB WORKSPACE"},
 		{exitUsage, "nothing", "help nothing"},
-		{exitUsage, "sqlite:PATH", "user add --db=mysql:x ada@example.com"},
+		{exitUsage, "--db: the database must be sqlite:PATH", "user add --db=mysql:x ada@example.com"},
 		{exitUsage, "postgres://", "serve --addr=127.0.0.1:0 --db=PGlocalhost:port/studio"},
 		{exitUsage, "postgres://", "serve --addr=127.0.0.1:0 --db=PGlocalhost/studio?pool_max_conns=hunter2"},
 		{exitFailure, "postgres://ada@127.0.0.1:1/studio", "user add --db=PG127.0.0.1:1/studio?sslmode=disable ada@example.com"},
@@ -138,6 +138,8 @@ func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 		{exitUsage, "not a member", "key add DB --workspace WORKSPACE ada@example.com batch"},
 		{exitUsage, "workspace", "project import DB -"},
 		{exitUsage, "nowhere.json", "project import DB --workspace WORKSPACE nowhere.json"},
+		{exitUsage, "--media: a bucket must", "user delete DB --yes --media=here ada@example.com"},
+		{exitUsage, "--tls-cert and --tls-key: ", "SERVE --tls-cert=KEY --tls-key=CERT"},
 		{exitUsage, "renderer", "SERVE --renderer=simulate:soon"},
 		{exitUsage, "studiod work", "SERVE --render-workers=0"},
 		{exitUsage, "PostgreSQL", "work DB --media=s3://b"},
@@ -146,7 +148,7 @@ func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 		{exitUsage, "between 1 and 1024", "WORK --media=s3://b --render-workers=0"},
 		{exitUsage, "one of auto, manual", "SERVE --consent=never"},
 		{exitUsage, "10.0.0.0/8", "SERVE --webhook-allow=home"},
-		{exitUsage, "receiver-rate", "SERVE --receiver-rate=many"},
+		{exitUsage, "for flag --receiver-rate: must be a whole number;", "SERVE --receiver-rate=many"},
 		{exitUsage, "must have no path", "SERVE --public-url=https://nas.example/studio"},
 		{exitUsage, "only a scheme and a host", "SERVE --public-url=https://nas.example?a"},
 		{exitUsage, "console", "SERVE PUBLIC --console=false --smtp=smtp://127.0.0.1?from=a@example.com"},
@@ -239,7 +241,7 @@ func TestCommands_readTheEnvironment(t *testing.T) {
 func TestCommands_defaultToUserDataDirectory(t *testing.T) {
 	directory := t.TempDir()
 	t.Setenv("XDG_DATA_HOME", directory)
-	fails(t, exitUsage, "; --db names another database", "key", "add", testEmail, "batch")
+	fails(t, exitUsage, "--db: database sqlite:", "key", "add", testEmail, "batch")
 	must(t, testPassword, "user", "add", testEmail)
 	info, err := os.Stat(filepath.Join(directory, "avatarstudio", "studio.db"))
 	check(t, err)

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/httpserver"
 	"github.com/avatarstudio/avatarstudio/server/internal/web/console"
 )
@@ -52,7 +51,7 @@ func (d *daemon) listen(ctx context.Context) (err error) {
 		files, err = httpserver.LoadCertificate(d.cfg.TLSCert, d.cfg.TLSKey)
 		d.certificate = files
 		if err != nil {
-			err = commandline.Usage(err)
+			err = usagef("--tls-cert and --tls-key: %w", err)
 		}
 	}
 	if err != nil {

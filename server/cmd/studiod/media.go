@@ -11,7 +11,6 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
 	"github.com/avatarstudio/avatarstudio/api/runtime/weburl"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
@@ -80,7 +79,7 @@ func openFiles(ctx context.Context, command *cli.Command, database string) (*med
 	}
 	files, err := media.Open(ctx, media.Config{Bucket: bucket, Key: newKey()})
 	if err != nil {
-		return nil, commandline.Usage(err)
+		return nil, usagef("--media: %w", err)
 	}
 	return files, nil
 }
@@ -107,7 +106,7 @@ func (d *daemon) openMedia(ctx context.Context) (err error) {
 		return err
 	}
 	if d.media, err = media.Open(ctx, cfg); err != nil {
-		return commandline.Usage(err)
+		return usagef("--media: %w", err)
 	}
 	d.onClose(d.media.Close)
 	return nil

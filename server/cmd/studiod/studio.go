@@ -3,11 +3,9 @@ package main
 import (
 	"context"
 	"errors"
-	"io/fs"
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/store/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -66,9 +64,6 @@ func withStore(ctx context.Context, command *cli.Command, cfg store.Config, do f
 	}
 	cfg.Logger = newLogger(command.Root().ErrWriter, logAuto)
 	db, err := openStore(ctx, dsn, cfg)
-	if errors.Is(err, fs.ErrNotExist) {
-		return usagef("%w; --db names another database", err)
-	}
 	if err != nil {
 		return err
 	}
@@ -80,7 +75,7 @@ func withStore(ctx context.Context, command *cli.Command, cfg store.Config, do f
 func openStore(ctx context.Context, dsn string, cfg store.Config) (*store.Store, error) {
 	db, err := store.Open(ctx, dsn, cfg)
 	if err != nil && !errors.Is(err, store.ErrInUse) && !errors.Is(err, studio.ErrBusy) {
-		err = commandline.Usage(err)
+		err = usagef("--db: %w", err)
 	}
 	return db, err
 }
