@@ -1,9 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -139,11 +141,11 @@ func openBackup(ctx context.Context, path string) (_ *sql.DB, err error) {
 func verifyBackup(ctx context.Context, db *sql.DB) error {
 	var result string
 	if err := db.QueryRowContext(ctx, `PRAGMA integrity_check(1)`).Scan(&result); err != nil || result != "ok" {
-		return errors.Join(ErrDamaged, err)
+		return fmt.Errorf("%w: %w", ErrDamaged, cmp.Or(err, errors.New(result)))
 	}
 	var version int64
 	if err := db.QueryRowContext(ctx, `SELECT MAX(version_id) FROM goose_db_version`).Scan(&version); err != nil {
-		return errors.Join(ErrDamaged, err)
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	newest, err := newestMigration("sqlite")
 	if err == nil && version > newest {
