@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -46,7 +47,7 @@ const (
 	eachX = `{"schema": {"type": "string"}, "x-itemSchema": {"$ref": "#/components/schemas/S"}}`
 )
 
-// Checking an item allocates nothing.
+// Checking an item allocates nothing, and keeps nothing of a large one.
 func TestAllocations_items(t *testing.T) {
 	o := itemOperation(t, "text/event-stream", eachS, eventsSchema, validate.Config{})
 	_, items, err := o.ResponseHeader(http.StatusOK, http.Header{"Content-Type": {"text/event-stream"}})
@@ -55,6 +56,19 @@ func TestAllocations_items(t *testing.T) {
 	if got := minAllocs(func() { err = errors.Join(err, items.Check(item)) }); got > 0 || err != nil {
 		t.Errorf("an item takes %v allocations, %v", got, err)
 	}
+	heap := func() uint64 {
+		var memory runtime.MemStats
+		runtime.GC()
+		runtime.GC() // of pools
+		runtime.ReadMemStats(&memory)
+		return memory.HeapAlloc
+	}
+	before := heap()
+	harness.Check(t, items.Check(stream.Frame{Event: []byte("note"), Data: []byte(strings.Repeat("x", 2<<20))}))
+	if after := heap(); after > before+1<<20 {
+		t.Errorf("%d bytes are kept of an item", after-before)
+	}
+	runtime.KeepAlive(items)
 }
 
 // The items of a request are checked while the next handler reads them, with pointers that begin with their index. It
