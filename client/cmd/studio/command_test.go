@@ -31,6 +31,7 @@ func TestCommands_reportInputErrorsInOneLine(t *testing.T) {
 		"an invalid limit":             {[]string{"avatar", "list", "--limit=0"}, "positive"},
 		"a limit that is no number":    {[]string{"avatar", "list", "--limit=x"}, "for flag --limit: must be a whole number; see"},
 		"a speed that is no number":    {[]string{"video", "create", "--speed=x"}, "for flag --speed: must be a number; see"},
+		"a speed that JSON lacks":      {[]string{"video", "create", "--avatar=a", "--text=a", "--speed=NaN"}, "from 0.5 to 2; see"},
 		"a test without a URL":         {[]string{"webhook", "test"}, "usage: studio webhook test URL"},
 		"a test of an unknown event":   {[]string{"webhook", "test", base, "--event=party", "https://hooks.example.com/"}, "--event"},
 		"no decision":                  {[]string{"avatar", "consent", base, "ID"}, "either"},

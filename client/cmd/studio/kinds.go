@@ -40,6 +40,13 @@ func (p *program) consent(ctx context.Context, command *cli.Command, c *client.C
 	return p.show(ctx, command, c, requestOf((*client.Client).SubmitConsent, body))
 }
 
+func speed(n float64) error {
+	if n >= 0.5 && n <= 2 { // not NaN
+		return nil
+	}
+	return usagef("must be from 0.5 to 2")
+}
+
 func (p *program) videoCommand() *cli.Command {
 	return p.kindCommand(kind{
 		name: "video", noun: "video", usage: "create videos from avatars and watch their progress",
@@ -52,7 +59,7 @@ func (p *program) videoCommand() *cli.Command {
 			&cli.StringFlag{Name: "audio-url", Usage: "URL of a recording of the speech of the avatar"},
 			&cli.StringFlag{Name: "voice", Usage: `voice that speaks the text: an id of "studio voice list"`},
 			&cli.StringFlag{Name: "language", Usage: "language of the text, such as pt-BR; its first voice speaks unless --voice names another"},
-			&cli.FloatFlag{Name: "speed", Usage: "speed of the speech, from 0.5 to 2", DefaultText: "1"},
+			&cli.FloatFlag{Name: "speed", Usage: "speed of the speech, from 0.5 to 2", DefaultText: "1", Validator: speed},
 		},
 		files: []fileFlag{{"audio", "audio-url"}}, create: creationOf((*client.Client).CreateVideo),
 		get:  func(id string) request { return requestOf((*client.Client).GetVideo, id) },
