@@ -94,7 +94,7 @@ func (d *testDaemon) everything(t *testing.T) (all []served) {
 	page := []string{"Cookie: " + consoleCookie(t, d.url(), pair.RefreshToken)}
 	for _, path := range []string{
 		"", "/projects", "/projects/" + id + "/video", "/avatars/new", "/avatars/live", "/videos", "/lipsyncs/" + id, "/webhooks", "/events", "/account",
-		"/users", "/acts", "/workspaces", "/endpoints", "/service", "/link?key=x",
+		"/users", "/users/log", "/workspaces", "/endpoints", "/service", "/link?key=x",
 	} {
 		all = append(all, served{method: http.MethodGet, path: "/console" + path, headers: page})
 	}
