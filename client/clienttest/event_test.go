@@ -195,7 +195,7 @@ func TestService_failsTheTest(t *testing.T) {
 	}{
 		"unknown operation": {func(_ *testing.T, s *clienttest.Service, _ *client.Client) {
 			s.Fail("create_avatar", 1, clienttest.HTML(200))
-		}, `no operation "create_avatar"; the operations are createAvatar,`},
+		}, `no operation "create_avatar"; the operations are `},
 		"unknown requests": {func(_ *testing.T, s *clienttest.Service, _ *client.Client) { s.Requests("GET") }, `no operation "GET"`},
 		"no call":          {func(_ *testing.T, s *clienttest.Service, _ *client.Client) { s.Fail("", 0, clienttest.HTML(200)) }, "needs a call"},
 		"unknown avatar":   {func(_ *testing.T, s *clienttest.Service, _ *client.Client) { s.SetAvatar("x", "published") }, "no record with this id"},
