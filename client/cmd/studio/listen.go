@@ -75,7 +75,7 @@ func (p *program) listenToNotifications(ctx context.Context, command *cli.Comman
 	}
 	port, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
-		return err
+		return fmt.Errorf("--addr: %w", err)
 	}
 	server := &http.Server{
 		Handler:           receiver,

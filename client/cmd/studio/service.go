@@ -14,7 +14,6 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
 	"github.com/avatarstudio/avatarstudio/client"
 )
 
@@ -74,7 +73,7 @@ func (p *program) newClient(config client.Config) (*client.Client, error) {
 	config.UserAgent = "avatarstudio-studio"
 	c, err := client.New(config)
 	if err != nil {
-		return nil, commandline.Usage(err)
+		return nil, usagef("%s", strings.Replace(err.Error(), "client: BaseURL:", "--base-url", 1))
 	}
 	return c, nil
 }
