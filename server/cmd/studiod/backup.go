@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/media/bucket"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/backup"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/store/keyring"
@@ -119,7 +120,8 @@ func explainRestore(err error, source keySource, dsn string) error {
 	case errors.Is(err, store.ErrNewer):
 		return usagef("the backup was %w", err)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, store.ErrNoDatabase), errors.Is(err, store.ErrDamaged), errors.Is(err, backup.ErrPlace),
-		errors.Is(err, backup.ErrTime), errors.Is(err, backup.ErrNone), errors.Is(err, backup.ErrPlain):
+		errors.Is(err, backup.ErrTime), errors.Is(err, backup.ErrEvery), errors.Is(err, backup.ErrNone), errors.Is(err, backup.ErrPlain),
+		errors.Is(err, bucket.ErrLocation):
 		return usagef("%w", err)
 	case errors.Is(err, keyring.ErrNoKey):
 		return usagef("the key of the backup is missing, and %s; copy the key file of the daemon that wrote it there, or set --key-file", source.lacks(dsn))

@@ -168,6 +168,8 @@ func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 		{exitUsage, "exclude", "event replay DB --all WORKSPACE"},
 		{exitUsage, "endpoint list", "endpoint enable DB --user=ada@example.com https://hooks.example.com/?key=hunter2"},
 		{exitUsage, "must end with @TIME", "restore --db=sqlite:/nowhere/studio.db file:backups"},
+		{exitUsage, "from 1m to 168h", "restore --db=sqlite:/nowhere/studio.db s3://bucket/prefix?every=1s@latest"},
+		{exitUsage, "region is missing", "restore --db=sqlite:/nowhere/studio.db s3://bucket/prefix@latest"},
 	} {
 		t.Run(test.command, func(t *testing.T) {
 			t.Parallel()
