@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"regexp"
 	"runtime/debug"
 	"strings"
 
@@ -118,29 +117,8 @@ func Topic(name, summary, text string) *cli.Command {
 	return &cli.Command{Name: name, Usage: summary, Description: text, Category: topicCategory, CustomHelpTemplate: "{{.Description}}", HideHelp: true}
 }
 
-// ofParsers are what package cli tells of values that are not of the type of their flag, and what a user can use.
-//
-//nolint:gochecknoglobals // a table
-var ofParsers = []struct {
-	told *regexp.Regexp
-	text string
-}{
-	{regexp.MustCompile(`for flag -?(\w)`), "for flag --$1"},
-	{regexp.MustCompile(`strconv\.ParseInt: parsing ".*": invalid syntax`), "must be a whole number"},
-	{regexp.MustCompile(`strconv\.ParseFloat: parsing ".*": invalid syntax`), "must be a number"},
-	{regexp.MustCompile(`strconv\.Parse\w+: parsing ".*": value out of range`), "is out of range"},
-	{regexp.MustCompile(`time: [a-z ]+".*"`), "must be a time such as 90s"},
-	{regexp.MustCompile(`(for flag [\w-]+: )parse error`), "${1}must be true or false"},
-}
-
 // Line returns the text of an error as one line.
-func Line(err error) string {
-	text := strings.Join(strings.Fields(err.Error()), " ")
-	for _, of := range ofParsers {
-		text = of.told.ReplaceAllString(text, of.text)
-	}
-	return text
-}
+func Line(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
 // Version returns the version that the go command has stamped into the program: the tag of the commit, or its time and
 // hash.
