@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
@@ -111,10 +110,7 @@ func TestPostgres_clockSetBackDelaysNoDelivery(t *testing.T) {
 		s.upkeep = true
 		gone := s.daemon()
 		s.create()
-		s.eventually("the attempt that failed is recorded", func() bool {
-			next, err := s.db.Deliveries(s.t.Context(), []store.DeliveryQuery{{Flow: store.Flow{UserID: s.user.ID, Origin: "https://hooks.example.com"}, Limit: 1}})
-			return err == nil && len(next[0]) == 1 && next[0][0].Tries == 1
-		})
+		s.eventually("the attempt that failed is recorded", func() bool { return s.nextDelivery().Tries == 1 })
 		exec(`UPDATE clock SET ahead = '0'`)
 		s.eventually("every event is delivered", func() bool { return tried.Load() >= 4 && s.pending() == 0 })
 		gone()

@@ -20,9 +20,9 @@ func (d *Deliverer) SetSoleProcess() {
 	d.databaseNow = d.Now
 }
 
-// SetRenewal sets the interval between renewals of the lease.
-func (d *Deliverer) SetRenewal(interval time.Duration) {
-	d.laneConfig.RenewInterval = interval
+// SetRenewal sets the interval between renewals of the lease, and how long it is used, 0 for the default.
+func (d *Deliverer) SetRenewal(interval, usable time.Duration) {
+	d.laneConfig.RenewInterval, d.laneConfig.UsableLease = interval, usable
 	d.makeLanes()
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/deliver"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 	"github.com/avatarstudio/avatarstudio/server/sender"
@@ -66,6 +67,16 @@ func (s *fixture) pending() int {
 		return -1
 	}
 	return len(events)
+}
+
+// nextDelivery returns the next delivery to hookURL, or the zero value if there is none.
+func (s *fixture) nextDelivery() (next store.Delivery) {
+	flow := store.Flow{UserID: s.user.ID, Origin: "https://hooks.example.com"}
+	found, err := s.db.Deliveries(s.t.Context(), []store.DeliveryQuery{{Flow: flow, Limit: 1}})
+	if err == nil && len(found[0]) == 1 {
+		next = found[0][0]
+	}
+	return next
 }
 
 // addEvent adds an event to a subject.
@@ -152,9 +163,8 @@ func TestPostgres_twoDaemonsShareTheLanes(t *testing.T) {
 	})
 }
 
-// A daemon that cannot renew its lease cancels its attempts before another daemon makes them. Records that it
-// writes afterwards change nothing. If it was frozen, it may receive notifications before the timer of its expired
-// lease fires, and begins no attempt.
+// A daemon that cannot renew its lease cancels its attempts before another daemon makes them. If it was frozen, it may
+// receive notifications before the timer of its expired lease fires, and begins no attempt.
 func TestPostgres_anotherDaemonTakesOverAnExpiredLease(t *testing.T) {
 	t.Parallel()
 	for name, frozen := range map[string]bool{"silent": false, "frozen": true} {
@@ -173,7 +183,7 @@ func TestPostgres_anotherDaemonTakesOverAnExpiredLease(t *testing.T) {
 					return sender.Attempt{Failure: sender.FailureCanceled}
 				})
 				silent := s.process()
-				silent.SetRenewal(time.Hour)
+				silent.SetRenewal(time.Hour, 0)
 				stop := start(silent)
 				s.create()
 				<-sending
@@ -198,4 +208,42 @@ func TestPostgres_anotherDaemonTakesOverAnExpiredLease(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A daemon that was frozen gets the response to an attempt before the timer of its expired lease fires. Another daemon
+// has tried the event meanwhile, and decides when it is tried again.
+func TestPostgres_aFrozenDaemonOnlyAddsItsAttempt(t *testing.T) {
+	t.Parallel()
+	onRealPostgres(t, studiotest.NewPostgres(t), func(s *fixture) {
+		sending, thawed := make(chan struct{}), make(chan struct{})
+		s.sender = senderFunc(func(context.Context, sender.Message) sender.Attempt {
+			close(sending)
+			<-thawed
+			return failed(500)
+		})
+		frozen := s.process()
+		frozen.SetRenewal(time.Hour, time.Hour)
+		stop := start(frozen)
+		s.create()
+		<-sending
+		s.sender = senderFunc(func(context.Context, sender.Message) sender.Attempt {
+			later := failed(503)
+			later.RetryAfter = time.Hour
+			return later
+		})
+		defer s.daemon()()
+		attempts := func(n int) (next store.Delivery) {
+			s.eventually(fmt.Sprint(n, " attempts are recorded"), func() bool {
+				next = s.nextDelivery()
+				return next.Attempts == n
+			})
+			return next
+		}
+		before := attempts(1)
+		close(thawed)
+		if after := attempts(2); after.Tries != 1 || !after.DueAt.Equal(before.DueAt) {
+			s.t.Errorf("after %d tries, the next is due at %v, want one and %v", after.Tries, after.DueAt, before.DueAt)
+		}
+		stop()
+	})
 }
