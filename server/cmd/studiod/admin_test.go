@@ -90,7 +90,7 @@ func TestHealth_asksTheDaemon(t *testing.T) {
 	check(t, d.openMonitoring(t.Context()))
 	_, port, err := net.SplitHostPort(d.admin.listener.Addr().String())
 	check(t, err)
-	d.store, err = store.Open(t.Context(), studiotest.NewSQLite(t), store.Config{Daemon: true})
+	d.store, err = store.Open(t.Context(), studiotest.NewSQLite(t), store.Config{Exclusive: true})
 	check(t, err)
 	for _, step := range []struct {
 		do   func()

@@ -195,11 +195,11 @@ func (d *daemon) openStorage(ctx context.Context) (err error) {
 	d.onClose(func() error { d.sender.Close(); return nil })
 	cfg := store.Config{Traces: d.traces, Logger: d.cfg.Logger}
 	if d.revocations != nil {
-		cfg.Daemon, cfg.OnRevoke = true, d.revocations.Revoke
+		cfg.Exclusive, cfg.Delivers, cfg.OnRevoke = true, true, d.revocations.Revoke
 	}
 	var newFile string
 	d.keys, newFile, err = d.cfg.Keys.open(d.cfg.Database, false)
-	if cfg.Daemon && errors.Is(err, fs.ErrNotExist) { // openSecrets fails if the database has another key
+	if d.revocations != nil && errors.Is(err, fs.ErrNotExist) { // openSecrets fails if the database has another key
 		newFile, err = d.cfg.Keys.File, nil
 	}
 	if err != nil {

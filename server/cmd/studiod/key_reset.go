@@ -22,7 +22,7 @@ Example: studiod keyfile reset`)
 }
 
 func resetKey(ctx context.Context, command *cli.Command) error {
-	cfg := store.Config{Daemon: true, MustExist: true} // locks out daemons on SQLite
+	cfg := store.Config{Exclusive: true, MustExist: true}
 	return withStore(ctx, command, cfg, func(db *store.Store, keys *keyring.Keyring) error {
 		running, err := db.Daemons(ctx)
 		if err != nil {

@@ -45,7 +45,7 @@ type Deliverer struct {
 	background sync.WaitGroup // only the goroutine of loop adds to it
 }
 
-// New returns a Deliverer. Open its store with [store.Config].Daemon set.
+// New returns a Deliverer. Open its store with [store.Config].Delivers set.
 func New(cfg Config) *Deliverer {
 	cfg = cfg.withDefaults()
 	d := &Deliverer{

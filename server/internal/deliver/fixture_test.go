@@ -87,7 +87,7 @@ func (s *fixture) run(test func(s *fixture)) {
 
 func (s *fixture) open() {
 	s.t.Helper()
-	db, err := store.Open(s.t.Context(), s.dsn, store.Config{Daemon: true})
+	db, err := store.Open(s.t.Context(), s.dsn, store.Config{Exclusive: true, Delivers: true})
 	check(s.t, err)
 	s.db = db
 	cfg := studiotest.Config(db, s.now)

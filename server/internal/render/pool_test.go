@@ -48,7 +48,7 @@ func (s *poolFixture) run(test func(s *poolFixture)) {
 func (s *poolFixture) open() {
 	s.t.Helper()
 	var err error
-	s.db, err = store.Open(s.t.Context(), s.dsn, store.Config{Daemon: true})
+	s.db, err = store.Open(s.t.Context(), s.dsn, store.Config{Exclusive: true})
 	check(s.t, err)
 	s.studio = studio.New(studiotest.Config(s.db, time.Now))
 }

@@ -29,7 +29,7 @@ func TestBackup_restoresEveryRow(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
 	dsn, backup := "sqlite:"+filepath.Join(directory, "studio.db"), filepath.Join(directory, "backup.db")
-	db := try(store.Open(t.Context(), dsn, store.Config{Daemon: true}))(t)
+	db := try(store.Open(t.Context(), dsn, store.Config{Exclusive: true}))(t)
 	check(t, db.CreateUser(t.Context(), user("ada")))
 	for i := range 5 {
 		create(t, db, subject(fmt.Sprintf("before-%d", i), 2))
@@ -46,7 +46,7 @@ func TestBackup_restoresEveryRow(t *testing.T) {
 	}
 	restored := "sqlite:" + filepath.Join(directory, "elsewhere", "studio.db")
 	check(t, store.Restore(t.Context(), backup, restored))
-	again := try(store.Open(t.Context(), restored, store.Config{Daemon: true, MustExist: true}))(t)
+	again := try(store.Open(t.Context(), restored, store.Config{Exclusive: true, MustExist: true}))(t)
 	if got := pendingEvents(t, again); len(got) != 10 || !slices.Equal(got, want) {
 		t.Errorf("%v are pending after the restore, want %v", got, want)
 	}

@@ -166,7 +166,7 @@ func TestSQLite_aNewDaemonReleasesRenderingsOfTheLast(t *testing.T) {
 	db := studiotest.Open(t, dsn)
 	addDue(t, db, map[string]int{"one": 1})
 	id, _ := claim(t, db)
-	next := try(store.Open(t.Context(), dsn, store.Config{Daemon: true}))(t)
+	next := try(store.Open(t.Context(), dsn, store.Config{Exclusive: true}))(t)
 	defer func() { check(t, next.Close()) }()
 	if again, _ := claim(t, next); again != id {
 		t.Errorf("%q is claimed", again)

@@ -148,10 +148,10 @@ func (s *Store) signalFlows(kind SignalKind, flows []Flow) {
 	s.signal(marks{keys: map[SignalKind][]string{kind: keysOf(flows)}})
 }
 
-// notifyDaemons notifies the daemons of the changes of a command. It ignores errors, because the daemons also find the
-// changes by their next scan.
+// notifyDaemons notifies the daemons of the changes of a process that does not deliver. It ignores errors, because the
+// daemons also find the changes by their next scan.
 func (s *Store) notifyDaemons(kind SignalKind, keys []string) {
-	if !s.daemon {
+	if !s.delivers {
 		ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
 		defer cancel()
 		slices.Sort(keys)

@@ -72,7 +72,7 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 		return nil, err
 	}
 	lock := flock.New(path + ".lock")
-	if cfg.Daemon {
+	if cfg.Exclusive {
 		locked, err := lock.TryLock()
 		if err != nil {
 			return nil, err
@@ -91,7 +91,7 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 	if err := createPrivate(path, 0); err != nil {
 		return nil, err
 	}
-	if err := e.lockFile(cfg.Daemon); err != nil {
+	if err := e.lockFile(cfg.Exclusive); err != nil {
 		return nil, err
 	}
 	if e.files[path], err = os.Stat(path); err != nil {
@@ -107,7 +107,7 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 	if err := e.migrate(ctx, cfg); err != nil {
 		return nil, err
 	}
-	if cfg.Daemon { // no other process renders
+	if cfg.Exclusive { // no other process renders
 		if _, err = e.writer.ExecContext(ctx, `UPDATE renderings SET process_id = NULL WHERE process_id IS NOT NULL`); err != nil {
 			return nil, err
 		}
@@ -125,10 +125,10 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 	return e, nil
 }
 
-// lockFile locks the file of a daemon against other daemons, because somebody may delete the lock file. The lock does
-// not concern the locks of SQLite on Linux. Elsewhere it would, so there is none.
-func (e *sqlite) lockFile(daemon bool) error {
-	if !daemon || runtime.GOOS != "linux" {
+// lockFile locks the file of an exclusive store, too, because somebody may delete the lock file. The lock does not
+// concern the locks of SQLite on Linux. Elsewhere it would, so there is none.
+func (e *sqlite) lockFile(exclusive bool) error {
+	if !exclusive || runtime.GOOS != "linux" {
 		return nil
 	}
 	e.fileLock = flock.New(e.path, flock.SetFlag(os.O_RDWR))
@@ -197,7 +197,7 @@ func (e *sqlite) migrate(ctx context.Context, cfg Config) error {
 		return err
 	}
 	timeout := time.After(migrationWait)
-	for locked := cfg.Daemon; ; {
+	for locked := cfg.Exclusive; ; {
 		pending, err := migrations.pending(ctx)
 		busy := sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY // another process makes the file's first tables
 		if !busy && (err != nil || !pending) {

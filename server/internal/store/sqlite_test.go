@@ -19,8 +19,8 @@ import (
 func TestSQLite_allowsOneDaemon(t *testing.T) {
 	t.Parallel()
 	dsn := "sqlite:" + filepath.Join(t.TempDir(), "studio.db")
-	daemon := try(store.Open(t.Context(), dsn, store.Config{Daemon: true}))(t)
-	_, err := store.Open(t.Context(), dsn, store.Config{Daemon: true})
+	daemon := try(store.Open(t.Context(), dsn, store.Config{Exclusive: true}))(t)
+	_, err := store.Open(t.Context(), dsn, store.Config{Exclusive: true})
 	wantError(t, err, store.ErrInUse)
 	command := studiotest.Open(t, dsn) // a command may use the database at the same time
 	check(t, command.CreateUser(t.Context(), user("ada")))
@@ -28,7 +28,7 @@ func TestSQLite_allowsOneDaemon(t *testing.T) {
 		t.Errorf("the daemon does not see what the command did: %v", err)
 	}
 	check(t, daemon.Close())
-	next := try(store.Open(t.Context(), dsn, store.Config{Daemon: true}))(t)
+	next := try(store.Open(t.Context(), dsn, store.Config{Exclusive: true}))(t)
 	check(t, next.Close())
 }
 
@@ -129,12 +129,12 @@ func TestSQLite_withoutItsLockFileHasOneDaemon(t *testing.T) {
 		t.Skip("only Linux has locks that do not concern those of SQLite")
 	}
 	dsn := studiotest.NewSQLite(t)
-	daemon := try(store.Open(t.Context(), dsn, store.Config{Daemon: true}))(t)
+	daemon := try(store.Open(t.Context(), dsn, store.Config{Exclusive: true}))(t)
 	check(t, os.Remove(strings.TrimPrefix(dsn, "sqlite:")+".lock"))
-	_, err := store.Open(t.Context(), dsn, store.Config{Daemon: true})
+	_, err := store.Open(t.Context(), dsn, store.Config{Exclusive: true})
 	wantError(t, err, store.ErrInUse)
 	check(t, daemon.CreateUser(t.Context(), user("ada")))
 	check(t, daemon.Close())
-	daemon = try(store.Open(t.Context(), dsn, store.Config{Daemon: true}))(t)
+	daemon = try(store.Open(t.Context(), dsn, store.Config{Exclusive: true}))(t)
 	check(t, daemon.Close())
 }

@@ -118,10 +118,12 @@ var ErrLost = errors.New("the database file was deleted or replaced")
 
 // Config configures [Open]. Its zero value is the configuration of a command.
 type Config struct {
-	// Daemon locks an SQLite database against other daemons. Commands leave Daemon false and use the
-	// database at the same time as a daemon. On PostgreSQL, a store without Daemon notifies the daemons of
-	// due events after each commit. A store with Daemon leaves that to the caller of [Store.TakeFlows].
-	Daemon bool
+	// Exclusive locks an SQLite database against other exclusive stores, such as that of a daemon. Commands that are
+	// not exclusive use the database at the same time.
+	Exclusive bool
+	// Delivers leaves the notifications of due events to the caller of [Store.TakeFlows]. Otherwise the store notifies
+	// the daemons on a PostgreSQL database after each commit.
+	Delivers bool
 	// MustExist makes Open fail if there is no database yet, or one without tables.
 	MustExist bool
 	// Keys encrypts and decrypts signing keys and webhook secrets. Default: they are stored in clear.
@@ -145,7 +147,7 @@ type Store struct {
 	engine    engine
 	postgres  *postgres // nil on SQLite
 	name      string
-	daemon    bool
+	delivers  bool
 	keys      *keyring.Keyring
 	onRevoke  func(id string, at time.Time)
 	tracer    trace.Tracer // nil for none
@@ -182,7 +184,7 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 		cfg.migrations = migrations
 	}
 	s := &Store{
-		keys: cfg.Keys, daemon: cfg.Daemon, processID: rand.Text(), signals: newSignals(),
+		keys: cfg.Keys, delivers: cfg.Delivers, processID: rand.Text(), signals: newSignals(),
 		counting: make(chan struct{}, replayCounts),
 	}
 	if s.onRevoke = cfg.OnRevoke; s.onRevoke == nil {
