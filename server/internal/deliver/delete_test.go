@@ -36,6 +36,25 @@ func TestDeliverer_Run_sendsNoEventOfADeletedSubject(t *testing.T) {
 	})
 }
 
+// What was read is read again after a second, because a notification of a deletion may be lost.
+func TestSQLite_sendsNothingThatItReadLongBefore(t *testing.T) {
+	onSQLite(t, func(s *fixture) {
+		s.config = deliver.Config{InFlight: 1}
+		s.receiver.answer = func(sender.Message, int) sender.Attempt {
+			time.Sleep(2 * time.Second)
+			return sender.Attempt{Status: 200}
+		}
+		s.seed(4, hookURL)
+		s.workWhile(10*time.Second, func() {
+			time.Sleep(time.Second)
+			s.exec(`DELETE FROM deliveries`, `DELETE FROM events`, `DELETE FROM subjects`)
+		})
+		if n := len(s.receiver.deliveries()); n != 1 {
+			s.t.Errorf("%d events are sent, want the one before the deletion", n)
+		}
+	})
+}
+
 // A daemon erases what a process that was killed should have erased.
 func TestSQLite_finishesTheErasureOfAProcessThatEnded(t *testing.T) {
 	onSQLite(t, func(s *fixture) {
