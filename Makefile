@@ -39,7 +39,7 @@ timed-%:
 
 .PHONY: build
 build: ## Build studiod, studio-render and studio into .bin (2 minutes; 10 seconds after an edit)
-	go build -o .bin/ ./server/cmd/studiod ./server/cmd/studio-render ./client/cmd/studio
+	go build -ldflags='-s -w' -o .bin/ ./server/cmd/studiod ./server/cmd/studio-render ./client/cmd/studio
 
 # Platforms and name of a release. The name is a tag or a commit hash.
 RELEASES := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
