@@ -94,9 +94,7 @@ func TestPostgres_sendsNoEventOfWhatAnotherProcessDeleted(t *testing.T) {
 				defer start(process)()
 				answer := sync.OnceFunc(func() { close(release) })
 				defer answer()
-				// Earlier notifications would be lost. The last statement of the connection may be a heartbeat.
-				s.eventuallyTrue("the daemon listens", `SELECT EXISTS (SELECT FROM pg_stat_activity
-					WHERE datname = current_database() AND state = 'idle' AND (query LIKE 'LISTEN "studio\_%' OR query = '-- ping'))`)
+				s.waitUntilListening()
 				s.create() // this one is due first
 				victim := s.create()
 				s.eventually("a delivery waits for the one before", func() bool {

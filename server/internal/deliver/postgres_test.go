@@ -69,6 +69,14 @@ func (s *fixture) pending() int {
 	return len(events)
 }
 
+// waitUntilListening waits until a daemon listens. Earlier notifications are lost, but it looks for due events then.
+// The last statement of the connection may be a heartbeat.
+func (s *fixture) waitUntilListening() {
+	s.t.Helper()
+	s.eventuallyTrue("the daemon listens", `SELECT EXISTS (SELECT FROM pg_stat_activity
+		WHERE datname = current_database() AND state = 'idle' AND (query LIKE 'LISTEN "studio\_%' OR query = '-- ping'))`)
+}
+
 // nextDelivery returns the next delivery to hookURL, or the zero value if there is none.
 func (s *fixture) nextDelivery() (next store.Delivery) {
 	flow := store.Flow{UserID: s.user.ID, Origin: "https://hooks.example.com"}
@@ -208,6 +216,20 @@ func TestPostgres_anotherDaemonTakesOverAnExpiredLease(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A daemon that was killed may not have notified the others of what it had committed. They look for it.
+func TestPostgres_deliversWhatADaemonThatEndedHasNotAnnounced(t *testing.T) {
+	t.Parallel()
+	onRealPostgres(t, studiotest.NewPostgres(t), func(s *fixture) {
+		defer s.daemon()()
+		s.waitUntilListening()
+		s.create()
+		s.eventually("the daemon delivers", func() bool { return s.pending() == 0 })
+		s.seed(1, hookURL) // notifies nobody
+		s.exec(`INSERT INTO holders (id, seen_at) VALUES ('killed', clock_timestamp() - INTERVAL '1 hour')`)
+		s.eventually("the event is delivered", func() bool { return s.pending() == 0 })
+	})
 }
 
 // A daemon that was frozen gets the response to an attempt before the timer of its expired lease fires. Another daemon
