@@ -283,6 +283,7 @@ func TestStore_Prune_deletesBreakersOfForgottenOrigins(t *testing.T) {
 func TestStore_Prune_deletesExpiredRows(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
+		const month = 30 * 24 * time.Hour // for so long an event can be replayed
 		key := studio.IdempotencyKey{Key: "key", Fingerprint: []byte("a"), After: noon().Add(-time.Hour)}
 		try(db.CreateSubject(t.Context(), subject("a", 2), key))(t)
 		next := nextDelivery(t, db, "a")
@@ -298,11 +299,11 @@ func TestStore_Prune_deletesExpiredRows(t *testing.T) {
 			all := attemptsOf(t, db, "a-1")
 			return len(all)
 		}
-		check(t, db.Prune(t.Context(), noon().Add(studio.Retention)))
+		check(t, db.Prune(t.Context(), noon().Add(month)))
 		if attempts() != 1 {
 			t.Error("an event is pruned before its retention is over")
 		}
-		check(t, db.Prune(t.Context(), noon().Add(studio.Retention+time.Second)))
+		check(t, db.Prune(t.Context(), noon().Add(month+time.Second)))
 		if attempts() != 0 {
 			t.Error("an event is kept after its retention is over")
 		}
