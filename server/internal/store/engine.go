@@ -68,7 +68,7 @@ func (e unavailableError) Unwrap() []error { return []error{studio.ErrBusy, e.er
 
 // markUnavailable returns an unavailableError if err means that the database, or the key that encrypts a value in it,
 // is unavailable for now, and else err.
-func markUnavailable(e interface{ busy(err error) bool }, err error) error {
+func markUnavailable(e engine, err error) error {
 	if e.busy(err) || lacksKey(err) {
 		return unavailableError{err}
 	}
