@@ -126,6 +126,23 @@ func TestStreamEvents_givesEachEventOnceOverReconnects(t *testing.T) {
 	})
 }
 
+// A stream sends the events of its process at once, and looks for those of others twice a second.
+func TestStreamEvents_sendsAnEventOfTheProcessAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		service := studio.New(studiotest.Config(memstore.New(), time.Now))
+		user := studiotest.AddUser(t, service, "ada@example.com")
+		stream := openStream(t, service, user.ID, "").begun()
+		time.Sleep(time.Second / 4)
+		began := time.Now()
+		announce(t, service, user, 1)
+		stream.events(1)
+		if took := time.Since(began); took > 0 {
+			t.Errorf("an event is sent after %v", took)
+		}
+	})
+}
+
 // A stream without a position has no past events. What it has before its first event suffices to continue.
 func TestStreamEvents_beginsNow(t *testing.T) {
 	t.Parallel()
