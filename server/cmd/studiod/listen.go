@@ -14,7 +14,7 @@ import (
 
 // Limits of the HTTP server.
 const (
-	maxHeaderBytes    = 32 << 10 // held until the client has read the response
+	maxHeaderBytes    = 16 << 10 // held until the client has read the response
 	readHeaderTimeout = 10 * time.Second
 	readTimeout       = 30 * time.Second
 	writeTimeout      = 10 * time.Minute // enough for a long project list and a slow client

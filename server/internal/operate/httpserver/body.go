@@ -21,6 +21,10 @@ func (l *Listener) handler(next http.Handler) http.Handler {
 		}
 		c.handling.Store(true)
 		c.touch()
+		if headersOf(r) > maxHeaders { // of HTTP/2
+			w.WriteHeader(http.StatusRequestHeaderFieldsTooLarge) // without a body, for which the client could let the server wait
+			return
+		}
 		if r.ProtoMajor == 2 {
 			c.requests.Add(1)
 			if !l.beginStream(c) {

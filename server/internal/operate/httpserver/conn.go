@@ -30,6 +30,7 @@ type conn struct {
 	fresh    atomic.Bool  // until the first request begins
 	idle     *time.Timer  // runs between requests
 	closed   atomic.Bool
+	head     head
 }
 
 func newConn(l *Listener, inner net.Conn) *conn {

@@ -52,9 +52,17 @@ func (s *secureConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Read performs the handshake first. It returns an error if the client sends too many frames. net/http closes the
-// connection then.
+// Read counts the headers of HTTP/1.
 func (s *secureConn) Read(p []byte) (int, error) {
+	if s.preface == len(clientPreface) {
+		return s.read(p)
+	}
+	return s.conn.readHead(s.read, p)
+}
+
+// read performs the handshake first. It returns an error if the client sends too many frames. net/http closes the
+// connection then.
+func (s *secureConn) read(p []byte) (int, error) {
 	if err := s.Conn.(*tls.Conn).Handshake(); err != nil { //nolint:forcetypeassert,noctx // Accept sets it, and the deadline of Read ends it
 		if plain, ok := errors.AsType[tls.RecordHeaderError](err); ok && plain.Conn != nil && s.preface == 0 && speaksHTTP(plain.RecordHeader[:]) {
 			s.preface = -1                                                                                        // net/http reads once more after this error

@@ -158,6 +158,7 @@ func (l *Listener) Install(server *http.Server) {
 			admitted.fresh.Store(false)
 			admitted.idle.Stop()
 		case state == http.StateIdle:
+			admitted.head = head{}
 			admitted.handling.Store(false)
 			admitted.touch()
 			admitted.startIdle()

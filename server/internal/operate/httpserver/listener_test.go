@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/httpserver"
 )
@@ -319,6 +321,7 @@ func TestListener_replacesErrorsOfNetHTTPWithProblems(t *testing.T) {
 		"GET / HTTP/3.1\r\nHost: a\r\n\r\n":                                                505,
 		"nonsense\r\n\r\n":                                                                 400,
 		"GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("a", 2<<20) + "\r\n\r\n":       431,
+		"GET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("X:\r\n", 128):                    431,
 		get + "GET / HTTP/1.1\r\nHost: a\r\nExpect: a miracle\r\nX-Second: of two\r\n\r\n": 200,
 	} {
 		var log bytes.Buffer
@@ -342,6 +345,45 @@ func TestListener_replacesErrorsOfNetHTTPWithProblems(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A header takes much more memory than it has bytes. Lines of bodies are no headers, also if they are sent with the
+// headers or with another request.
+func TestListener_limitsTheNumberOfHeaders(t *testing.T) {
+	t.Parallel()
+	most := "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n" + strings.Repeat("X:\r\n", 126) + "\r\n" + strings.Repeat("\n", 1000)
+	for name, cfg := range map[string]httpserver.Config{"plain": {}, "TLS": secureConfig(t, httpserver.Config{})} {
+		serve(t, cfg, func(t *testing.T, p *pipes) {
+			c := p.raw("192.0.2.1")
+			if name == "TLS" {
+				c = tls.Client(c, &tls.Config{InsecureSkipVerify: true})
+			}
+			from := &caller{Conn: c, answers: bufio.NewReader(c)}
+			for range 2 {
+				from.ask(most + most)
+				if answer, body := from.ask(""); answer.StatusCode != http.StatusOK || body != "1000" {
+					t.Errorf("%s: 128 headers are answered %d %s", name, answer.StatusCode, body)
+				}
+			}
+			if answer, body := from.ask(strings.Replace(most, "X:", "X:\r\nX:", 1)); answer.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+				t.Errorf("%s: 129 headers are answered %d %s", name, answer.StatusCode, body)
+			}
+		})
+	}
+	serve(t, secureConfig(t, httpserver.Config{}), func(t *testing.T, p *pipes) {
+		client := p.http2("192.0.2.1")
+		defer client.CloseIdleConnections()
+		for n, want := range map[int]int{125: http.StatusOK, 126: http.StatusRequestHeaderFieldsTooLarge} { // the client adds three
+			request := post(t, nil)
+			request.Header["X"] = make([]string, n)
+			answer, err := client.RoundTrip(request)
+			harness.Check(t, err)
+			harness.Check(t, answer.Body.Close())
+			if answer.StatusCode != want {
+				t.Errorf("HTTP/2: %d headers are answered %d", n, answer.StatusCode)
+			}
+		}
+	})
 }
 
 func TestListener_rejectsABodyBeforeTheClientSendsIt(t *testing.T) {
