@@ -208,6 +208,23 @@ func TestMailer_Queue_survivesServersThatHang(t *testing.T) {
 	}
 }
 
+// The answers of a server, which may be anyone before TLS, take little memory.
+func TestMailer_Send_refusesEndlessAnswers(t *testing.T) {
+	t.Parallel()
+	for at, test := range map[string]struct{ code, failure string }{"connect": {"220 ", "protocol"}, "EHLO": {"250 ", "send"}, "RCPT": {"250 ", "send"}} {
+		server := smtptest.Start(t, smtptest.Config{Answer: func(command string) string {
+			if command == at {
+				return test.code + strings.Repeat("a", 1<<20)
+			}
+			return ""
+		}})
+		m, _, log := newMailer(t, "smtp://%s?from=robot@example.com", "", server)
+		if err := m.Send(t.Context(), hello); err == nil || !strings.Contains(log.String(), "failure="+test.failure) || len(server.Mails()) > 0 {
+			t.Errorf("%s: %v, the log is\n%s", at, err, log)
+		}
+	}
+}
+
 // A mail that is refused for now is tried again, up to four times in total, and one that is refused for good is not.
 func TestMailer_Queue_retriesWhatMayPass(t *testing.T) {
 	t.Parallel()

@@ -97,6 +97,7 @@ func (s server) client(ctx context.Context, dial dialFunc) (*gomail.Client, erro
 				return nil, err
 			}
 			context.AfterFunc(ctx, func() { _ = connection.Close() })
+			connection = &bounded{connection, maxAnswers}
 			if !s.implicitTLS {
 				return connection, nil
 			}
@@ -104,6 +105,28 @@ func (s server) client(ctx context.Context, dial dialFunc) (*gomail.Client, erro
 			return secured, secured.HandshakeContext(dialing)
 		}),
 	)
+}
+
+// maxAnswers bounds the bytes of all answers of a server to a mail, including the handshake of TLS. The library holds a
+// line, or the lines of an answer, until it ends.
+const maxAnswers = 256 << 10
+
+const errEndless = textproto.ProtocolError("mail: the answers of the server are too long")
+
+// bounded is a connection from which at most left bytes are read.
+type bounded struct {
+	net.Conn
+
+	left int
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left == 0 {
+		return 0, errEndless
+	}
+	n, err := b.Conn.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
 }
 
 // localLogin logs in to a server on this machine, which may have no TLS, with PLAIN or else LOGIN.
