@@ -5,7 +5,7 @@
 // Users provide the URLs of receivers, so a URL may point anywhere and the response may be hostile. The guard
 // checks a URL when it is registered ([Sender.CanonicalURL]) and each address before it is dialed; see
 // [Config.AllowNetworks]. Send follows no redirects, uses no proxy and does not decompress responses. It
-// reads at most 64 KiB of headers and 4 KiB of body, within a single deadline.
+// reads at most 16 KiB of headers and 4 KiB of body, within a single deadline.
 package sender
 
 import (
@@ -25,8 +25,9 @@ import (
 const (
 	userAgent = "Avatar-Studio-Webhooks/1"
 
-	headerLimit  = 64 << 10
-	excerptLimit = 4 << 10
+	headerLimit      = 16 << 10 // a header of a few bytes takes 100 bytes more, and a receiver may never end them
+	fetchHeaderLimit = 64 << 10
+	excerptLimit     = 4 << 10
 	// readBuffer bounds the bytes that the kernel accepts from a receiver before an attempt reads them. With
 	// the default, each attempt at a receiver that floods may cost megabytes.
 	readBuffer = 16 << 10
@@ -74,10 +75,11 @@ func New(cfg Config) (*Sender, error) {
 		MaxIdleConns:           maxIdle,
 		MaxIdleConnsPerHost:    maxIdle,
 		IdleConnTimeout:        idleTimeout,
-		MaxResponseHeaderBytes: headerLimit,
+		MaxResponseHeaderBytes: fetchHeaderLimit,
 		Protocols:              protocols,
 	}
 	s.attempts = s.fetches.Clone()
+	s.attempts.MaxResponseHeaderBytes = headerLimit
 	s.attempts.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dialer.DialContext(ctx, network, address)
 		if tcp, ok := conn.(*net.TCPConn); ok {
