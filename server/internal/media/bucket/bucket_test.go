@@ -3,6 +3,7 @@ package bucket_test
 import (
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -21,6 +22,39 @@ type zeros struct{}
 func (zeros) Read(p []byte) (int, error) {
 	clear(p)
 	return len(p), nil
+}
+
+// An answer without a length, one that is cut, and one with another part of the file are errors and no other file.
+func TestS3_Open_trustsNoAnswer(t *testing.T) { //nolint:paralleltest // it sets the environment of the process
+	t.Setenv("AWS_ACCESS_KEY_ID", "studio")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	answer := http.Header{"Etag": {`"tag"`}, "Last-Modified": {"Thu, 01 Jan 2026 00:00:00 GMT"}}
+	for name, length := range map[string]string{"no length": "", "cut": "20", "no range": "10"} {
+		store := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			maps.Copy(w.Header(), answer)
+			if length != "" {
+				w.Header().Set("Content-Length", length)
+			}
+			_, _ = io.WriteString(w, "0123456789")
+			_ = http.NewResponseController(w).Flush()
+		}))
+		b, err := bucket.Open("s3://studio?endpoint=" + url.QueryEscape(store.URL))
+		harness.Check(t, err)
+		file, err := b.Open(t.Context(), "file")
+		if err == nil {
+			if name == "no range" {
+				_, err = file.Seek(5, io.SeekStart)
+				harness.Check(t, err)
+			}
+			var content []byte
+			if content, err = io.ReadAll(file); err == nil {
+				t.Errorf("%s: the content is %q", name, content)
+			}
+			_ = file.Close()
+		}
+		harness.Check(t, b.Close())
+		store.Close()
+	}
 }
 
 // A file of any size is sent in parts, with memory for one of them, and with the credentials of the machine's role if

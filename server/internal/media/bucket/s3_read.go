@@ -11,6 +11,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
+var errLength = errors.New("the object store sends no length, or not the part of the file that was requested")
+
 // Open implements [Bucket].
 func (s *S3) Open(ctx context.Context, key string) (File, error) {
 	ctx, bound, cancel := s.waits(ctx)
@@ -26,6 +28,9 @@ func (s *S3) Open(ctx context.Context, key string) (File, error) {
 		}
 		if err == nil {
 			body, info, _, err = s.client.GetObject(ctx, s.bucket, s.prefix+key, options)
+		}
+		if err == nil && (info.Size < 0 || r.size > 0 && info.Size != r.size-r.offset) {
+			err = errors.Join(errLength, body.Close())
 		}
 		return body, err
 	}
