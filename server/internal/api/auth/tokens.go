@@ -75,7 +75,7 @@ func NewTokens(keys []SigningKey, now func() time.Time) (*Tokens, error) {
 		now: now, seen: make(map[[sha256.Size]byte]*access),
 		parser: jwt.NewParser(
 			jwt.WithValidMethods([]string{algorithm}),
-			jwt.WithIssuer(issuer), jwt.WithExpirationRequired(), jwt.WithTimeFunc(now),
+			jwt.WithIssuer(issuer), jwt.WithExpirationRequired(), jwt.WithTimeFunc(now), jwt.WithStrictDecoding(),
 		),
 	}
 	return t, t.SetKeys(keys)
