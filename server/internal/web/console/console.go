@@ -311,5 +311,8 @@ func (c *Console) serverError(r *http.Request, err error) *server.Error {
 	if known := c.cfg.MapError(r.Context(), err); known != nil {
 		return known
 	}
+	if errors.Is(r.Context().Err(), context.Canceled) && errors.Is(err, context.Canceled) {
+		return &server.Error{Status: http.StatusBadRequest, Detail: "The browser closed the connection before the end of the request."}
+	}
 	return &server.Error{Status: http.StatusInternalServerError, Detail: "The service failed to process this request. Its log contains the cause, with the request ID.", Err: err}
 }

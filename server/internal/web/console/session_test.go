@@ -1,7 +1,9 @@
 package console_test
 
 import (
+	"context"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -10,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 	"github.com/avatarstudio/avatarstudio/server/internal/web/console"
 )
@@ -39,6 +42,22 @@ func TestSession_startsAtLoginAndEndsAtLogout(t *testing.T) {
 	live := v.get("/console/avatars/live")
 	live.want(t, http.StatusOK, "event: done")
 	live.wantNone(t, "event: state")
+}
+
+// A client that leaves is no failure of the service.
+func TestSession_loginOfAClientThatLeaves(t *testing.T) {
+	t.Parallel()
+	var log harness.Buffer
+	s := newSite(t, newSQLite(t), func(cfg *console.Config) { cfg.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	request := httptest.NewRequestWithContext(left, http.MethodPost, "/console/login", strings.NewReader("email=ada@example.com&pass"))
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	answer := httptest.NewRecorder()
+	s.Config.Handler.ServeHTTP(answer, request)
+	if answer.Code != http.StatusBadRequest || strings.Contains(log.String(), "level=ERROR") {
+		t.Errorf("status %d, the log is\n%s", answer.Code, &log)
+	}
 }
 
 func mustParse(t testing.TB, text string) *url.URL {
