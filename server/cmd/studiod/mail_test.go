@@ -16,7 +16,7 @@ import (
 
 // Mails link to the public URL, not to the host of a request. They and the log contain no query of a webhook URL.
 func TestServe_sendsMails(t *testing.T) {
-	t.Setenv(smtpPasswordVariable, "hunter2")
+	t.Parallel()
 	server := smtptest.Start(t, smtptest.Config{Password: "hunter2"})
 	await := func(count int) smtptest.Mail {
 		t.Helper()
@@ -26,8 +26,12 @@ func TestServe_sendsMails(t *testing.T) {
 	dsn := studiotest.NewSQLite(t)
 	prepareDatabase(t, dsn)
 	must(t, "", "user", "role", "--db="+dsn, testEmail, "operator")
-	p := startProcess(t, dsn, "--admin-addr=127.0.0.1:0", "--renderer=simulate:0s", "--public-url=http://studio.example/",
-		"--smtp=smtp://robot@"+server.Addr+"?from=robot@studio.example")
+	program := append([]string{"env", smtpPasswordVariable + "=hunter2"}, thisProgram(t)...)
+	start := func() *process {
+		return startProcessBy(t, program, dsn, "--admin-addr=127.0.0.1:0", "--renderer=simulate:0s", "--public-url=http://studio.example/",
+			"--smtp=smtp://robot@"+server.Addr+"?from=robot@studio.example")
+	}
+	p := start()
 	page := visit(t, p.URL)(http.MethodPost, "/console/users/invite", url.Values{"email": {"Bob@example.com"}})
 	shown := html.UnescapeString(readAll(t, page))
 	link := regexp.MustCompile(`id="link">(http://studio\.example/console/link\?key=[^<]+)<`).FindStringSubmatch(shown)
@@ -38,20 +42,28 @@ func TestServe_sendsMails(t *testing.T) {
 		t.Errorf("a mail %s:\n%s", got.To, got.Text)
 	}
 
-	gone := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }))
+	asked := make(chan struct{}, 9)
+	gone := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusGone)
+		asked <- struct{}{}
+	}))
 	t.Cleanup(gone.Close)
 	receiver := gone.URL + "/hooks"
 	try(p.client.CreateLipsync(t.Context(), lipsyncRequest("Hello", receiver+"?key=canary-query")))(t)
+	<-asked
+	check(t, p.Stop())
+	first := p.Log()
+	p = start() // which looks for alerts at once
 	got := await(2)
 	if got.To != "TO:<"+testEmail+">" || !strings.Contains(got.Text, "\n"+receiver+"?…\n") || !strings.Contains(got.Text, "\nhttp://studio.example/console/webhooks\n") {
 		t.Errorf("a mail %s:\n%s", got.To, got.Text)
 	}
-	harness.Eventually(t, "two mails that count as sent", func() bool {
+	harness.Eventually(t, "a mail that counts as sent", func() bool {
 		_, shown := get(t, p.AdminURL+"/metrics")
-		return strings.Contains(shown, `studiod_mails_total{outcome="sent"} 2`)
+		return strings.Contains(shown, `studiod_mails_total{outcome="sent"} 1`)
 	})
 	for _, canary := range []string{"canary-query", "hunter2", "bob@", "robot@"} {
-		if strings.Contains(p.Log(), canary) || strings.Contains(got.Text, canary) {
+		if strings.Contains(first+p.Log(), canary) || strings.Contains(got.Text, canary) {
 			t.Errorf("the log or a mail shows %q", canary)
 		}
 	}
