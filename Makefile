@@ -146,7 +146,7 @@ GO_TEST := go test -timeout 20m -shuffle=on
 .PHONY: test
 test: ## Run the tests, some of them shortened (4 minutes; the first time, 3 more to compile)
 	@sed -n 's/^test:.*## //p' $(MAKEFILE_LIST)
-	$(GO_TEST) -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -parallel 8 -short ./...
+	$(GO_TEST) -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -parallel 8 -short $$(go list ./server/internal/store ./...)
 
 # Packages without concurrent code, and packages that test other processes, which are built without the race detector.
 # The one with the longest tests is the first.

@@ -54,6 +54,11 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asDaemon) != "" {
 		os.Exit(run(context.Background(), testPasswords, os.Args, os.Stdin, os.Stdout, os.Stderr))
 	}
+	for _, variable := range os.Environ() { // of an operator who runs the tests
+		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "STUDIO_") && !strings.HasPrefix(name, "STUDIO_TEST_") {
+			_ = os.Unsetenv(name)
+		}
+	}
 	goleak.VerifyTestMain(browsertest.Main{M: m})
 }
 
