@@ -42,8 +42,7 @@ func TestDaemon_servesMetricsAndProfiles(t *testing.T) {
 	for _, body := range []string{`{"email":"` + testEmail + `","password":"wrong"}`, `{"email":7,"password":8}`} {
 		ask(t, http.MethodPost, d.url()+"/users/login", body)
 	}
-	avatar, err := d.client.CreateAvatar(t.Context(), avatarRequest("Ada", in.url+"?token=canary-query"))
-	check(t, err)
+	avatar := try(d.client.CreateAvatar(t.Context(), avatarRequest("Ada", in.url+"?token=canary-query")))(t)
 	in.want(t, avatar.AvatarID, avatarEvents(avatar.AvatarID, "processing", "consent_pending", "published"))
 	for series, want := range map[string]string{
 		`studiod_http_requests_total{operation="createAvatar",status="200"}`: "1",
@@ -90,8 +89,7 @@ func TestHealth_asksTheDaemon(t *testing.T) {
 	check(t, d.openMonitoring(t.Context()))
 	_, port, err := net.SplitHostPort(d.admin.listener.Addr().String())
 	check(t, err)
-	d.store, err = store.Open(t.Context(), studiotest.NewSQLite(t), store.Config{Exclusive: true})
-	check(t, err)
+	d.store = try(store.Open(t.Context(), studiotest.NewSQLite(t), store.Config{Exclusive: true}))(t)
 	for _, step := range []struct {
 		do   func()
 		addr string

@@ -38,8 +38,7 @@ func TestBackup_lostMachineIsRestoredByOneCommand(t *testing.T) {
 	lipsync, err := before.client.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{Title: gen.Value("Greeting")})
 	check(t, err)
 	check(t, before.Stop())
-	keys, err := os.ReadFile(filepath.Join(lost, "studio.keys"))
-	check(t, err)
+	keys := try(os.ReadFile(filepath.Join(lost, "studio.keys")))(t)
 	check(t, os.WriteFile(key, keys, 0o600))
 
 	killed := startProcess(t, dsn, "--backup", place)
@@ -82,8 +81,7 @@ func TestBackup_lostMachineIsRestoredByOneCommand(t *testing.T) {
 	if said := must(t, "", "restore", "--db="+dsn, "--key-file="+key, place+"@latest"); !strings.Contains(said, "the database and 1 files") || !strings.Contains(said, "needs the same key file") {
 		t.Fatal(said)
 	}
-	pictures, err := filepath.Glob(filepath.Join(found, "studio-media", "uploads", "*", "*"))
-	check(t, err)
+	pictures := try(filepath.Glob(filepath.Join(found, "studio-media", "uploads", "*", "*")))(t)
 	if len(pictures) != 1 {
 		t.Fatalf("the files are %v", pictures)
 	}

@@ -90,8 +90,7 @@ func TestCommands_workWhileDaemonRuns(t *testing.T) {
 		}
 	}
 	try(d.studio.Login(t.Context(), netip.Addr{}, "bob@example.com", "a third password"))(t)
-	list, err := d.studio.ListProjects(t.Context(), bob, studio.ProjectFilter{WorkspaceID: films})
-	check(t, err)
+	list := try(d.studio.ListProjects(t.Context(), bob, studio.ProjectFilter{WorkspaceID: films}))(t)
 	for _, err := range list.Pages {
 		check(t, err)
 	}
@@ -245,8 +244,7 @@ func TestCommands_defaultToUserDataDirectory(t *testing.T) {
 	t.Setenv("XDG_DATA_HOME", directory)
 	fails(t, exitUsage, "--db: database sqlite:", "key", "add", testEmail, "batch")
 	must(t, testPassword, "user", "add", testEmail)
-	info, err := os.Stat(filepath.Join(directory, "avatarstudio", "studio.db"))
-	check(t, err)
+	info := try(os.Stat(filepath.Join(directory, "avatarstudio", "studio.db")))(t)
 	if info.Mode().Perm() != 0o600 {
 		t.Errorf("the file has the mode %v", info.Mode())
 	}

@@ -13,19 +13,15 @@ import (
 // visit signs in to the console of a daemon at a URL, and returns a function that sends a form or requests a page.
 func visit(t *testing.T, base string) (open func(method, path string, form url.Values) *http.Response) {
 	t.Helper()
-	jar, err := cookiejar.New(nil)
-	check(t, err)
+	jar := try(cookiejar.New(nil))(t)
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
 	browser := &http.Client{Jar: jar, Transport: transport}
 	open = func(method, path string, form url.Values) *http.Response {
 		t.Helper()
-		request, err := http.NewRequestWithContext(t.Context(), method, base+path, strings.NewReader(form.Encode()))
-		check(t, err)
+		request := try(http.NewRequestWithContext(t.Context(), method, base+path, strings.NewReader(form.Encode())))(t)
 		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		response, err := browser.Do(request)
-		check(t, err)
-		return response
+		return try(browser.Do(request))(t)
 	}
 	response := open(http.MethodPost, "/console/login", url.Values{"email": {testEmail}, "password": {testPassword}})
 	if readAll(t, response); response.Request.URL.Path != "/console/avatars" {
@@ -36,8 +32,7 @@ func visit(t *testing.T, base string) (open func(method, path string, form url.V
 
 func readAll(t *testing.T, response *http.Response) string {
 	t.Helper()
-	text, err := io.ReadAll(response.Body)
-	check(t, err)
+	text := try(io.ReadAll(response.Body))(t)
 	check(t, response.Body.Close())
 	return string(text)
 }

@@ -89,8 +89,7 @@ func TestDemo_rejectsDatabaseOfOthers(t *testing.T) {
 	if err := showDemo(t.Context(), &out, d.daemon); !errors.As(err, new(commandline.UsageError)) || out.Len() != 0 {
 		t.Errorf("error is %v after %s", err, out.String())
 	}
-	_, err := d.studio.AddUser(t.Context(), "", demoEmail, testPassword) // without the demo's workspace
-	check(t, err)
+	try(d.studio.AddUser(t.Context(), "", demoEmail, testPassword))(t) // without the demo's workspace
 	if err := showDemo(t.Context(), &out, d.daemon); !errors.As(err, new(commandline.UsageError)) {
 		t.Errorf("error is %v", err)
 	}
@@ -103,8 +102,7 @@ func TestDemo_rejectsDatabaseOfOthers(t *testing.T) {
 func demoDatabaseOf(t *testing.T) string {
 	t.Helper()
 	dsn := studiotest.NewSQLite(t)
-	db, err := store.Open(t.Context(), dsn, store.Config{})
-	check(t, err)
+	db := try(store.Open(t.Context(), dsn, store.Config{}))(t)
 	try(studioOf(db).AddWorkspace(t.Context(), demoWorkspace, "Demo"))(t)
 	try(studioOf(db).AddUser(t.Context(), "", demoEmail, "to be replaced"))(t)
 	check(t, db.Close())

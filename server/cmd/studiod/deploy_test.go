@@ -12,12 +12,10 @@ import (
 
 func TestDeploy_namesExistingSettings(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("deploy/*")
-	check(t, err)
+	files := try(filepath.Glob("deploy/*"))(t)
 	known, seen := must(t, "", "serve", "--help")+" $"+keysVariable, 0 // which is not a flag, because other users can see flags
 	for _, file := range files {
-		content, err := os.ReadFile(file)
-		check(t, err)
+		content := try(os.ReadFile(file))(t)
 		for _, name := range regexp.MustCompile(`\bSTUDIO_\w+`).FindAllString(string(content), -1) {
 			seen++
 			if !regexp.MustCompile(`\$` + name + `\b`).MatchString(known) {
@@ -34,10 +32,8 @@ func TestDeploy_namesExistingSettings(t *testing.T) {
 func TestDeploy_imageHasNoIgnoredFiles(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..", "..")
-	ignored, err := os.ReadFile(filepath.Join(root, ".gitignore"))
-	check(t, err)
-	excluded, err := os.ReadFile(filepath.Join(root, ".dockerignore"))
-	check(t, err)
+	ignored := try(os.ReadFile(filepath.Join(root, ".gitignore")))(t)
+	excluded := try(os.ReadFile(filepath.Join(root, ".dockerignore")))(t)
 	for _, pattern := range lines(string(ignored)) {
 		want := strings.Trim(pattern, "/")
 		if !slices.ContainsFunc(lines(string(excluded)), func(line string) bool { return strings.TrimPrefix(line, "**/") == want }) {
@@ -53,8 +49,7 @@ func TestDeploy_systemdUnitIsHardened(t *testing.T) {
 		t.Skipf("%v: the hardening of studiod.service is not judged", err)
 	}
 	unit := filepath.Join(t.TempDir(), "studiod.service")
-	content, err := os.ReadFile("deploy/studiod.service")
-	check(t, err)
+	content := try(os.ReadFile("deploy/studiod.service"))(t)
 	check(t, os.WriteFile(unit, content, 0o600))
 	// The threshold is ten times the printed exposure.
 	output, err := exec.CommandContext(t.Context(), program, "security", "--offline=true", "--no-pager", "--threshold=30", unit).CombinedOutput()

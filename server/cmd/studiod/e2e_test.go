@@ -66,14 +66,12 @@ func testStudio(t *testing.T, dsn string) {
 		cfg.Database, cfg.Render.Time, cfg.AutoConsent = dsn, 50*time.Millisecond, false
 	})
 	in := startInbox(t, d.secret)
-	projects, err := demoProjects(d.user.ID, time.Now().UTC())
-	check(t, err)
+	projects := try(demoProjects(d.user.ID, time.Now().UTC()))(t)
 	for i := range projects {
 		projects[i].WorkspaceID = d.workspace
 	}
 	try(d.studio.ImportProjects(t.Context(), projects))(t)
-	list, err := d.client.ListProjects(t.Context())
-	check(t, err)
+	list := try(d.client.ListProjects(t.Context()))(t)
 	if len(list.Data) != 12 || list.Size != 9 || list.UnpublishedProjects != 4 {
 		t.Errorf("%d projects, counts %d and %d", len(list.Data), list.Size, list.UnpublishedProjects)
 	}
@@ -90,8 +88,7 @@ func testStudio(t *testing.T, dsn string) {
 // hasEveryStatus checks that there was a notification of each type with each status of the document.
 func (in *inbox) hasEveryStatus(t *testing.T) {
 	t.Helper()
-	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
-	check(t, err)
+	document := try(openapi3.NewLoader().LoadFromData(api.Spec))(t)
 	bodies := strings.Join(in.of(""), "\n")
 	for event, item := range document.Webhooks {
 		data := item.Post.RequestBody.Value.Content.Get("application/json").Schema.Value.Properties["data"]
@@ -116,16 +113,14 @@ func (d *testDaemon) createsAvatars(t *testing.T, in *inbox) (published *gen.Ava
 		{"Ada without consent", new(false), []string{"processing", "consent_pending", "consent_failed"}},
 		{"Ada", new(true), []string{"processing", "consent_pending", "published"}},
 	} {
-		avatar, err := d.client.CreateAvatar(ctx, avatarRequest(test.title, in.url))
-		check(t, err)
+		avatar := try(d.client.CreateAvatar(ctx, avatarRequest(test.title, in.url)))(t)
 		id, last := avatar.AvatarID, test.want[len(test.want)-1]
 		if test.granted != nil {
 			in.want(t, id, avatarEvents(id, test.want[:2]...))
 			try(d.client.SubmitConsent(ctx, gen.ConsentRequest{AvatarID: id, Granted: *test.granted}))(t)
 		}
 		in.want(t, id, avatarEvents(id, test.want...))
-		published, err = d.client.GetAvatar(ctx, id)
-		check(t, err)
+		published = try(d.client.GetAvatar(ctx, id))(t)
 		if string(published.Status) != last || (published.FailureReason == nil) != (last == "published") {
 			t.Errorf("avatar %s is %s, want %s", *published.Title, published.Status, last)
 		}
@@ -140,8 +135,7 @@ func (d *testDaemon) createsVideosAndLipsyncs(t *testing.T, in *inbox, avatar *g
 			AvatarID: avatar.AvatarID, Title: gen.Value(ending.title), Text: gen.Value("Hello."),
 		})
 		check(t, err)
-		lipsync, err := d.client.CreateLipsync(t.Context(), lipsyncRequest(ending.title, in.url))
-		check(t, err)
+		lipsync := try(d.client.CreateLipsync(t.Context(), lipsyncRequest(ending.title, in.url)))(t)
 		in.want(t, video.InferenceID, inferenceEvent("avatar_inference_event", video.InferenceID, ending.status))
 		in.want(t, lipsync.InferenceID, inferenceEvent("lipsync_inference_event", lipsync.InferenceID, ending.status))
 	}

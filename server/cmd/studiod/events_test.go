@@ -26,8 +26,7 @@ func eventID(n int) string { return fmt.Sprintf("01936f3e-7e00-7000-8000-%012d",
 // responded with 410, a pending one, and a pending one of another user a day later.
 func fillEvents(t *testing.T, dsn string) (db string) {
 	t.Helper()
-	s, err := store.Open(t.Context(), dsn, store.Config{})
-	check(t, err)
+	s := try(store.Open(t.Context(), dsn, store.Config{}))(t)
 	defer func() { check(t, s.Close()) }()
 	ctx, noon := t.Context(), studiotest.NewClock().Now()
 	check(t, s.CreateUser(ctx, studio.User{ID: userID, Email: testEmail, CreatedAt: noon}))

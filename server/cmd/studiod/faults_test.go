@@ -40,8 +40,7 @@ func TestProcess_damagedDatabaseIs503(t *testing.T) {
 	p := startProcess(t, dsn)
 	home := from(t, net.IPv4(127, 0, 0, 1))
 	token := login(t, p.URL, testEmail).AccessToken
-	file, err := os.OpenFile(path, os.O_WRONLY, 0)
-	check(t, err)
+	file := try(os.OpenFile(path, os.O_WRONLY, 0))(t)
 	const page = 4096
 	_, err = file.WriteAt(bytes.Repeat([]byte{0xff}, int(info.Size())-page), page)
 	check(t, errors.Join(err, file.Close()))

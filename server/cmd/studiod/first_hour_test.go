@@ -86,8 +86,7 @@ func TestGuide_firstHourOfATeam(t *testing.T) {
 	}
 	visitor := func() *http.Client {
 		client := a.client(t, false)
-		jar, err := cookiejar.New(nil)
-		check(t, err)
+		jar := try(cookiejar.New(nil))(t)
 		client.Jar = jar
 		return client
 	}

@@ -81,9 +81,7 @@ func send(ctx context.Context, client *http.Client, method, url, token string) (
 // call is like send. It fails the test if there is no response.
 func call(t *testing.T, client *http.Client, method, url, token string) *http.Response {
 	t.Helper()
-	response, err := send(t.Context(), client, method, url, token)
-	check(t, err)
-	return response
+	return try(send(t.Context(), client, method, url, token))(t)
 }
 
 // listStatus lists lip-syncs over a new connection and returns the status.

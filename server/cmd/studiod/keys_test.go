@@ -30,13 +30,11 @@ func TestProcess_keyRotationKeepsSessions(t *testing.T) {
 	in := startInbox(t, secret)
 	deliver := func() {
 		t.Helper()
-		lipsync, err := p.client.CreateLipsync(t.Context(), lipsyncRequest("Hello", in.url))
-		check(t, err)
+		lipsync := try(p.client.CreateLipsync(t.Context(), lipsyncRequest("Hello", in.url)))(t)
 		in.want(t, lipsync.InferenceID, inferenceEvent("lipsync_inference_event", lipsync.InferenceID, "succeeded"))
 	}
 	deliver()
-	before, err := os.ReadFile(file)
-	check(t, err)
+	before := try(os.ReadFile(file))(t)
 	if said := must(t, "", "keyfile", "rotate", "--db", dsn, "--key-file", file); !strings.Contains(said, "secrets are encrypted with the key ") {
 		t.Error(said)
 	}
@@ -59,8 +57,7 @@ func TestProcess_keyRotationKeepsSessions(t *testing.T) {
 		t.Errorf("after a restart a token is answered %d", status)
 	}
 	check(t, again.Stop())
-	keys, err := os.ReadFile(file)
-	check(t, err)
+	keys := try(os.ReadFile(file))(t)
 	for _, log := range []string{p.Log(), again.Log()} {
 		for line := range strings.Lines(string(keys) + shown) {
 			if line = strings.TrimSpace(line); !strings.HasPrefix(line, "#") && strings.Contains(log, line) {
@@ -92,8 +89,7 @@ func TestKeyReset_goesOnWithoutALostKey(t *testing.T) {
 	check(t, keyring.New().Create(lost))
 	check(t, keyring.New().Create(next))
 	p := startProcess(t, dsn, "--key-file", lost)
-	session, err := p.client.Login(t.Context(), gen.LoginRequest{Email: testEmail, Password: testPassword})
-	check(t, err)
+	session := try(p.client.Login(t.Context(), gen.LoginRequest{Email: testEmail, Password: testPassword}))(t)
 	reset := func(args ...string) (code int, stdout, stderr string) {
 		return studiod(t, "", append([]string{"keyfile", "reset", "--db", dsn}, args...)...)
 	}

@@ -120,8 +120,7 @@ func startDaemon(t *testing.T, change ...func(*daemonConfig)) *testDaemon {
 // runDaemon runs a daemon until stop is called, or the test ends.
 func runDaemon(t *testing.T, cfg daemonConfig) (d *daemon, stop func()) {
 	t.Helper()
-	d, err := openDaemon(t.Context(), cfg)
-	check(t, err)
+	d = try(openDaemon(t.Context(), cfg))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
 	go func() { stopped <- d.run(ctx) }()
@@ -148,9 +147,7 @@ func newClient(t *testing.T, cfg client.Config, headers ...[2]string) *client.Cl
 		}
 		return checked.RoundTrip(request)
 	})
-	c, err := client.New(cfg)
-	check(t, err)
-	return c
+	return try(client.New(cfg))(t)
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

@@ -31,8 +31,7 @@ func TestDeploy_queriesExistingMetrics(t *testing.T) {
 	_, shown := d.operators(t, "/metrics")
 	seen := make(map[string]bool)
 	for _, place := range []string{"deploy/alerts.yml", "deploy/dashboard.json"} {
-		text, err := os.ReadFile(place)
-		check(t, err)
+		text := try(os.ReadFile(place))(t)
 		for _, name := range regexp.MustCompile(`\b(studiod|process|go)_[a-z_]+\b`).FindAllString(string(text), -1) {
 			seen[name] = true
 			if !strings.Contains(shown, "\n"+name+"{") && !strings.Contains(shown, "\n"+name+" ") {

@@ -19,8 +19,7 @@ func TestConsole_makesVideos(t *testing.T) {
 	t.Parallel()
 	harness.SkipShort(t, "it renders in front of a browser")
 	harness.Need(t, "ffmpeg", "ffprobe", "espeak-ng")
-	renderer, err := gobuild.Program(t.Context(), "github.com/avatarstudio/avatarstudio/server/cmd/studio-render")
-	check(t, err)
+	renderer := try(gobuild.Program(t.Context(), "github.com/avatarstudio/avatarstudio/server/cmd/studio-render"))(t)
 	d := startDaemon(t, func(cfg *daemonConfig) {
 		cfg.Console, cfg.AutoConsent, cfg.Render = true, false, renderConfig{Program: []string{renderer}, Workers: 1}
 	})
@@ -51,8 +50,7 @@ func TestConsole_makesVideos(t *testing.T) {
 	}
 	tab.Picture("console.png")
 
-	videos, err := d.client.ListVideos(t.Context())
-	check(t, err)
+	videos := try(d.client.ListVideos(t.Context()))(t)
 	video := videos.Data[0]
 	wantFile(t, video.Video, "video/mp4", "ftyp")
 	wantFile(t, video.Thumbnail, "image/jpeg", "\xff\xd8")

@@ -124,8 +124,7 @@ func startAuthority(t *testing.T, cfg authorityConfig) *authority {
 		root, err = client.Get("https://" + a.host + ":15000/roots/0")
 		return err == nil
 	})
-	a.rootsPEM, err = io.ReadAll(root.Body)
-	check(t, err)
+	a.rootsPEM = try(io.ReadAll(root.Body))(t)
 	check(t, root.Body.Close())
 	a.roots = x509.NewCertPool()
 	if !a.roots.AppendCertsFromPEM(bytes.TrimSpace(a.rootsPEM)) {

@@ -28,17 +28,12 @@ type process struct {
 // prepareDatabase creates a database with one user and returns the user's secret.
 func prepareDatabase(t *testing.T, dsn string) webhook.Secret {
 	t.Helper()
-	db, err := store.Open(t.Context(), dsn, store.Config{})
-	check(t, err)
+	db := try(store.Open(t.Context(), dsn, store.Config{}))(t)
 	service := studioOf(db)
-	user, err := service.AddUser(t.Context(), "", testEmail, testPassword)
-	check(t, err)
-	secrets, err := service.WebhookSecrets(t.Context(), user.ID)
-	check(t, err)
+	user := try(service.AddUser(t.Context(), "", testEmail, testPassword))(t)
+	secrets := try(service.WebhookSecrets(t.Context(), user.ID))(t)
 	check(t, db.Close())
-	secret, err := webhook.ParseSecret(secrets[0])
-	check(t, err)
-	return secret
+	return try(webhook.ParseSecret(secrets[0]))(t)
 }
 
 func startProcess(t *testing.T, dsn string, args ...string) *process {
@@ -48,8 +43,7 @@ func startProcess(t *testing.T, dsn string, args ...string) *process {
 
 func thisProgram(t *testing.T) []string {
 	t.Helper()
-	program, err := os.Executable()
-	check(t, err)
+	program := try(os.Executable())(t)
 	return []string{program}
 }
 
@@ -98,8 +92,7 @@ func TestDaemon_stopTimeoutIsKept(t *testing.T) {
 	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Render.Time, cfg.StopTimeout = time.Hour, 300*time.Millisecond })
 	try(d.client.CreateAvatar(t.Context(), avatarRequest("Ada", hung.URL)))(t)
 	<-arrived
-	slow, err := new(net.Dialer).DialContext(t.Context(), "tcp", d.listener.Addr().String())
-	check(t, err)
+	slow := try(new(net.Dialer).DialContext(t.Context(), "tcp", d.listener.Addr().String()))(t)
 	t.Cleanup(func() { check(t, slow.Close()) })
 	try(slow.Write([]byte("POST /users/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{")))(t)
 	stopping = time.Now()

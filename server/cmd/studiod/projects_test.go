@@ -18,8 +18,7 @@ func TestParseProjects_acceptsListResponse(t *testing.T) {
 			}, {"project_id": "01936f3e-7d00-7c4d-8e55-3a7a2b1c0d21", "user_id": "` + projectID + `", "status": null}
 		]
 	}`)
-	projects, err := parseProjects(file, "films")
-	check(t, err)
+	projects := try(parseProjects(file, "films"))(t)
 	if len(projects) != 2 {
 		t.Fatalf("%d projects", len(projects))
 	}

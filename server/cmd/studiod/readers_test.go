@@ -20,8 +20,7 @@ const readerEmail = "reader@example.com"
 func fill(t *testing.T, dsn string) (workspace string) {
 	t.Helper()
 	service := studioOf(studiotest.Open(t, dsn))
-	team, err := service.AddWorkspace(t.Context(), "", "Team")
-	check(t, err)
+	team := try(service.AddWorkspace(t.Context(), "", "Team"))(t)
 	projects := make([]studio.Project, 2000)
 	for i := range projects {
 		projects[i] = studio.Project{
@@ -29,16 +28,14 @@ func fill(t *testing.T, dsn string) (workspace string) {
 		}
 	}
 	try(service.ImportProjects(t.Context(), projects))(t)
-	user, err := service.AddUser(t.Context(), "", readerEmail, testPassword)
-	check(t, err)
+	user := try(service.AddUser(t.Context(), "", readerEmail, testPassword))(t)
 	check(t, service.AddMember(t.Context(), team.ID, readerEmail))
 	for range 64 {
 		try(service.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: fmt.Appendf(nil, `{"title":"%0200000d"}`, 1)}))(t)
 	}
 	creation := studio.Creation{UserID: user.ID, Request: fmt.Appendf(nil, `{"text":"%01000d"}`, 1)}
 	for range 50 {
-		avatar, err := service.CreateAvatar(t.Context(), creation)
-		check(t, err)
+		avatar := try(service.CreateAvatar(t.Context(), creation))(t)
 		try(service.SubmitConsent(t.Context(), user.ID, avatar.ID, true))(t)
 		try(service.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil))(t)
 		try(service.CreateVideo(t.Context(), avatar.ID, creation))(t)

@@ -27,15 +27,13 @@ type served struct {
 func (s served) send(t *testing.T, url string) (response *http.Response, content string) {
 	t.Helper()
 	client := &http.Client{Timeout: harness.Timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	request, err := http.NewRequestWithContext(t.Context(), s.method, url+s.path, strings.NewReader(s.body))
-	check(t, err)
+	request := try(http.NewRequestWithContext(t.Context(), s.method, url+s.path, strings.NewReader(s.body)))(t)
 	request.Header.Set("Content-Type", "application/json")
 	for _, line := range s.headers {
 		name, value, _ := strings.Cut(line, ": ")
 		request.Header.Set(name, value)
 	}
-	response, err = client.Do(request)
-	check(t, err)
+	response = try(client.Do(request))(t)
 	if response.StatusCode >= http.StatusBadRequest {
 		return response, readAll(t, response)
 	}
@@ -212,12 +210,10 @@ func TestDaemon_refusesAnUploadThatIsCut(t *testing.T) {
 	d := startDaemon(t)
 	token := login(t, d.url(), testEmail).AccessToken
 	for _, part := range []string{"Content-Length: 1000\r\n\r\na picture", "Transfer-Encoding: chunked\r\n\r\n9\r\na picture\r\n"} {
-		connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", d.listener.Addr().String())
-		check(t, err)
+		connection := try(new(net.Dialer).DialContext(t.Context(), "tcp", d.listener.Addr().String()))(t)
 		try(fmt.Fprintf(connection, "POST %s HTTP/1.1\r\nHost: studio\r\n%s\r\nContent-Type: image/png\r\n%s", uploadPath, bearer(token), part))(t)
 		check(t, connection.(*net.TCPConn).CloseWrite())
-		response, err := http.ReadResponse(bufio.NewReader(connection), nil)
-		check(t, err)
+		response := try(http.ReadResponse(bufio.NewReader(connection), nil))(t)
 		if content := readAll(t, response); response.StatusCode != http.StatusBadRequest {
 			t.Errorf("a cut upload with %q: %s %s", part, response.Status, content)
 		}

@@ -198,11 +198,9 @@ func TestProcess_containsHostileRenderer(t *testing.T) {
 
 func testHostileRenderer(t *testing.T, user int, sandbox bool, want string) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "studiod-hostile-") //nolint:usetesting // the parent of t.TempDir is closed to other users
-	check(t, err)
+	dir := try(os.MkdirTemp("", "studiod-hostile-"))(t) //nolint:usetesting // the parent of t.TempDir is closed to other users
 	t.Cleanup(func() { check(t, os.RemoveAll(dir)) })
-	self, err := os.Executable()
-	check(t, err)
+	self := try(os.Executable())(t)
 	program := filepath.Join(dir, "program")
 	check(t, exec.CommandContext(t.Context(), "cp", self, program).Run()) // children of this process would inherit the file while it is written, and make it busy
 	v := victim{
@@ -219,8 +217,7 @@ func testHostileRenderer(t *testing.T, user int, sandbox bool, want string) {
 	if !sandbox { // only the programs that the attack needs are found
 		path = filepath.Join(dir, "bin")
 		check(t, os.Mkdir(path, 0o755))
-		sleep, err := exec.LookPath("sleep")
-		check(t, err)
+		sleep := try(exec.LookPath("sleep"))(t)
 		check(t, os.Symlink(sleep, filepath.Join(path, "sleep")))
 	}
 	command := []string{"env", "PGPASSWORD=" + v.Canary, "PATH=" + path, "TMPDIR=" + dir, program}
@@ -240,12 +237,10 @@ func testHostileRenderer(t *testing.T, user int, sandbox bool, want string) {
 	}
 	v.PID = p.PID()
 	for _, address := range []string{p.URL, p.AdminURL} {
-		parsed, err := url.Parse(address)
-		check(t, err)
+		parsed := try(url.Parse(address))(t)
 		v.Addresses = append(v.Addresses, parsed.Host)
 	}
-	lipsync, err := p.client.WaitLipsync(t.Context(), p.render(v).InferenceID)
-	check(t, err)
+	lipsync := try(p.client.WaitLipsync(t.Context(), p.render(v).InferenceID))(t)
 	if lipsync.FailureReason == nil {
 		t.Fatalf("the lip-sync is %+v", lipsync)
 	}
@@ -276,11 +271,7 @@ func testHostileRenderer(t *testing.T, user int, sandbox bool, want string) {
 // render creates a lip-sync whose input describes v.
 func (p *process) render(v victim) *gen.Lipsync {
 	p.t.Helper()
-	input, err := json.Marshal(v)
-	check(p.t, err)
-	sent, err := p.client.UploadMedia(p.t.Context(), "video/mp4", bytes.NewReader(input))
-	check(p.t, err)
-	lipsync, err := p.client.CreateLipsync(p.t.Context(), gen.CreateLipsyncRequest{VideoURL: gen.Value(sent.URL)})
-	check(p.t, err)
-	return lipsync
+	input := try(json.Marshal(v))(p.t)
+	sent := try(p.client.UploadMedia(p.t.Context(), "video/mp4", bytes.NewReader(input)))(p.t)
+	return try(p.client.CreateLipsync(p.t.Context(), gen.CreateLipsyncRequest{VideoURL: gen.Value(sent.URL)}))(p.t)
 }

@@ -36,8 +36,7 @@ func TestDaemon_warnsOperators(t *testing.T) {
 		{func(t *testing.T, cfg *daemonConfig) { cfg.Backup = "file:" + t.TempDir() }, "tools of PostgreSQL", false},
 		{func(_ *testing.T, cfg *daemonConfig) { cfg.Addr = "0.0.0.0:0" }, "set --public-url\" url=http://127.0.0.1:", true},
 		{func(t *testing.T, cfg *daemonConfig) {
-			taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-			check(t, err)
+			taken := try(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 			t.Cleanup(func() { check(t, taken.Close()) })
 			cfg.Admin = adminConfig{Addr: taken.Addr().String(), Optional: true}
 		}, "level=WARN msg=\"admin address not available", true},

@@ -88,8 +88,7 @@ func TestSession_endsWithAllItsTokens(t *testing.T) {
 	for name := range sessionEnds(t.Context(), nil, tokensOf{}) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			user, err := at.AddUser(t.Context(), "", strings.ReplaceAll(name, " ", "-")+"@example.com", testPassword)
-			check(t, err)
+			user := try(at.AddUser(t.Context(), "", strings.ReplaceAll(name, " ", "-")+"@example.com", testPassword))(t)
 			ended := openSession(t, at, user)
 			other := openSession(t, at, user)
 			var streams []eventStream
@@ -133,9 +132,7 @@ func TestSession_endsWithAllItsTokens(t *testing.T) {
 
 func openSession(t *testing.T, at *studio.Service, user studio.User) tokensOf {
 	t.Helper()
-	first, err := at.Login(t.Context(), netip.Addr{}, user.Email, testPassword)
-	check(t, err)
-	last, err := at.Refresh(t.Context(), netip.Addr{}, first.Refresh)
-	check(t, err)
+	first := try(at.Login(t.Context(), netip.Addr{}, user.Email, testPassword))(t)
+	last := try(at.Refresh(t.Context(), netip.Addr{}, first.Refresh))(t)
 	return tokensOf{user, first, last}
 }

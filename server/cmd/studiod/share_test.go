@@ -24,8 +24,7 @@ func TestDaemon_sharesVideos(t *testing.T) {
 	if page, _ := get(t, link); page.StatusCode != http.StatusNotFound {
 		t.Errorf("after an operator has stopped the sharing: %s", page.Status)
 	}
-	project, err := d.client.UpdateProject(t.Context(), gen.UpdateProjectRequest{ProjectID: id, Shared: new(true)})
-	check(t, err)
+	project := try(d.client.UpdateProject(t.Context(), gen.UpdateProjectRequest{ProjectID: id, Shared: new(true)}))(t)
 	link = *project.SmartURL
 	check(t, d.client.DeleteLipsync(t.Context(), gen.DeleteInferenceRequest{InferenceID: id}))
 	for _, url := range []string{link, link + "/video.mp4"} {

@@ -15,8 +15,7 @@ func TestCommands_rotateTokenSigningKey(t *testing.T) {
 	db, token := "--db="+dsn, login(t, d.url(), testEmail).AccessToken
 	reread := func(want int) {
 		t.Helper()
-		keys, err := d.readSigningKeys(t.Context())
-		check(t, err)
+		keys := try(d.readSigningKeys(t.Context()))(t)
 		check(t, d.tokens.SetKeys(keys))
 		if len(keys) != want {
 			t.Errorf("there are %d keys, want %d", len(keys), want)

@@ -24,14 +24,12 @@ func openEvents(t *testing.T, url, token, after string) eventStream {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), harness.Timeout)
 	t.Cleanup(cancel)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/v1/events/stream", http.NoBody)
-	check(t, err)
+	request := try(http.NewRequestWithContext(ctx, http.MethodGet, url+"/v1/events/stream", http.NoBody))(t)
 	request.Header.Set("Authorization", "Bearer "+token)
 	if after != "" {
 		request.Header.Set("Last-Event-ID", after)
 	}
-	response, err := http.DefaultClient.Do(request)
-	check(t, err)
+	response := try(http.DefaultClient.Do(request))(t)
 	t.Cleanup(func() { _ = response.Body.Close() })
 	if response.StatusCode != http.StatusOK {
 		t.Fatal(response.Status)
@@ -43,8 +41,7 @@ func openEvents(t *testing.T, url, token, after string) eventStream {
 func (s eventStream) next(t *testing.T) (id, data string) {
 	t.Helper()
 	for {
-		line, err := s.ReadString('\n')
-		check(t, err)
+		line := try(s.ReadString('\n'))(t)
 		switch name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); name {
 		case "id":
 			id = value
@@ -71,8 +68,7 @@ func TestDaemon_streamsEvents(t *testing.T) {
 	here.next(t)
 	there.next(t)
 	for range 2 {
-		created, err := d.client.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{})
-		check(t, err)
+		created := try(d.client.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{}))(t)
 		id, data := here.next(t)
 		other, same := there.next(t)
 		if id != other || data != same || !strings.Contains(data, created.InferenceID) {

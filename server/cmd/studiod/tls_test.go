@@ -25,16 +25,13 @@ import (
 // certificate returns a certificate for 127.0.0.1 and its key, as PEM.
 func certificate(t *testing.T, name string) (cert, key []byte) {
 	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	check(t, err)
+	private := try(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	check(t, err)
-	encoded, err := x509.MarshalPKCS8PrivateKey(private)
-	check(t, err)
+	der := try(x509.CreateCertificate(rand.Reader, template, template, private.Public(), private))(t)
+	encoded := try(x509.MarshalPKCS8PrivateKey(private))(t)
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})
 }
 

@@ -62,8 +62,7 @@ func testTraces(t *testing.T, dsn string) {
 	}
 	check(t, first.Stop())
 
-	db, err := store.Open(t.Context(), dsn, store.Config{})
-	check(t, err)
+	db := try(store.Open(t.Context(), dsn, store.Config{}))(t)
 	check(t, db.ShiftDue(t.Context(), -time.Minute)) // makes the retry due now
 	studiotest.FinishTasks(t, db, time.Now())
 	check(t, db.Close())

@@ -32,16 +32,13 @@ func TestUses_refuseWhatIsMadeForOthers(t *testing.T) {
 		check(t, d.media.Write(ctx, studio.ResultKey(made.InferenceID, "out.mp4"), strings.NewReader("a video")))
 		try(d.studio.Rendered(ctx, made.InferenceID, studio.Rendering{Video: "out.mp4"}, nil))(t)
 		try(d.client.UpdateProject(ctx, gen.UpdateProjectRequest{ProjectID: made.InferenceID, Shared: new(true)}))(t)
-		project, err = d.store.Subject(ctx, made.InferenceID)
-		check(t, err)
+		project = try(d.store.Subject(ctx, made.InferenceID))(t)
 	}
 	user := d.user.ID
-	pair, err := d.client.Login(ctx, gen.LoginRequest{Email: testEmail, Password: testPassword})
-	check(t, err)
+	pair := try(d.client.Login(ctx, gen.LoginRequest{Email: testEmail, Password: testPassword}))(t)
 	_, apiKey, err := d.studio.AddAPIKey(ctx, studio.APIKey{UserID: user, Name: "key"})
 	check(t, err)
-	reset, err := d.studio.NewResetLink(ctx, d.user, testEmail)
-	check(t, err)
+	reset := try(d.studio.NewResetLink(ctx, d.user, testEmail))(t)
 	uses := map[string]use{
 		"access token":  {pair.AccessToken, func(token string) bool { _, err := d.tokens.Verify(token); return err == nil }},
 		"session":       {pair.RefreshToken, func(token string) bool { _, _, err := d.studio.Session(ctx, token); return err == nil }},
@@ -59,8 +56,7 @@ func TestUses_refuseWhatIsMadeForOthers(t *testing.T) {
 	cursor := func(name, made string, err error, read func(cursor string) error) {
 		t.Helper()
 		check(t, err)
-		content, err := decode(made)
-		check(t, err)
+		content := try(decode(made))(t)
 		uses[name] = use{string(content[:macSize]), func(mac string) bool {
 			return read(base64.RawURLEncoding.EncodeToString(append([]byte(mac), content[macSize:]...))) == nil
 		}}
@@ -92,22 +88,18 @@ func TestUses_refuseWhatIsMadeForOthers(t *testing.T) {
 		return err
 	})
 
-	endpoint, err := hex.DecodeString(endpoints.Endpoints[0].ID)
-	check(t, err)
+	endpoint := try(hex.DecodeString(endpoints.Endpoints[0].ID))(t)
 	uses["endpoint"] = use{string(endpoint), func(mac string) bool {
 		_, err := d.studio.SetEndpoint(ctx, user, hex.EncodeToString([]byte(mac)), true)
 		return err == nil
 	}}
-	link, err := decode(d.studio.ShareURL(&project)[strings.LastIndex(d.studio.ShareURL(&project), ".")+1:])
-	check(t, err)
+	link := try(decode(d.studio.ShareURL(&project)[strings.LastIndex(d.studio.ShareURL(&project), ".")+1:]))(t)
 	uses["link to a video"] = use{string(link), func(mac string) bool {
 		_, err := d.studio.SharedProject(ctx, project.ID+"."+base64.RawURLEncoding.EncodeToString([]byte(mac)))
 		return err == nil
 	}}
-	address, err := url.Parse(d.studio.ResultURL(project.ID, "out.mp4"))
-	check(t, err)
-	signature, err := decode(address.Query().Get("signature"))
-	check(t, err)
+	address := try(url.Parse(d.studio.ResultURL(project.ID, "out.mp4")))(t)
+	signature := try(decode(address.Query().Get("signature")))(t)
 	uses["URL of a file"] = use{string(signature), func(mac string) bool {
 		query := address.Query()
 		query.Set("signature", base64.RawURLEncoding.EncodeToString([]byte(mac)))

@@ -77,16 +77,13 @@ func TestWork_otherWorkerTakesOverAfterKill(t *testing.T) {
 		}
 		return by
 	}
-	sent, err := d.client.UploadMedia(t.Context(), "video/mp4", strings.NewReader(content))
-	check(t, err)
+	sent := try(d.client.UploadMedia(t.Context(), "video/mp4", strings.NewReader(content)))(t)
 	request := lipsyncRequest("Hello", in.url)
 	request.VideoURL = gen.Value(sent.URL)
-	lipsync, err := d.client.CreateLipsync(t.Context(), request)
-	check(t, err)
+	lipsync := try(d.client.CreateLipsync(t.Context(), request))(t)
 	id := lipsync.InferenceID
 	progress := func() float64 {
-		now, err := d.client.GetLipsync(t.Context(), id)
-		check(t, err)
+		now := try(d.client.GetLipsync(t.Context(), id))(t)
 		if now.Status != gen.InferenceStatusProcessing || now.VideoURL != nil || now.Progress == nil || *now.Progress >= 100 {
 			t.Errorf("before its end, the lip-sync is %+v", now)
 		}
@@ -101,8 +98,7 @@ func TestWork_otherWorkerTakesOverAfterKill(t *testing.T) {
 		t.Errorf("the workers that render are %v, and the progress is %v", by, progress())
 	}
 	check(t, os.WriteFile(filepath.Join(directory, "go"), nil, 0o600))
-	lipsync, err = d.client.WaitLipsync(t.Context(), id)
-	check(t, err)
+	lipsync = try(d.client.WaitLipsync(t.Context(), id))(t)
 	if lipsync.Status != gen.InferenceStatusSucceeded || lipsync.VideoURL == nil {
 		t.Fatalf("the lip-sync is %+v", lipsync)
 	}

@@ -49,8 +49,7 @@ func (s *Store) Pragma(t *testing.T, pool, name string) []string {
 	var values []string
 	var connections []*sql.Conn
 	for range db.Stats().MaxOpenConnections {
-		connection, err := db.Conn(context.Background())
-		harness.Check(t, err)
+		connection := harness.Try(db.Conn(context.Background()))(t)
 		connections = append(connections, connection)
 		var value string
 		harness.Check(t, connection.QueryRowContext(context.Background(), "PRAGMA "+name).Scan(&value))
@@ -84,8 +83,7 @@ func (s *Store) MaxConnections() int { return int(s.postgres.pool.Config().MaxCo
 // Texts returns the values of a query with one column.
 func (s *Store) Texts(t *testing.T, query string, args ...any) (all []string) {
 	t.Helper()
-	values, err := queryRows(t.Context(), s.engine, oneColumn[[]byte], query, args...)
-	harness.Check(t, err)
+	values := harness.Try(queryRows(t.Context(), s.engine, oneColumn[[]byte], query, args...))(t)
 	for _, value := range values {
 		all = append(all, string(value))
 	}

@@ -32,8 +32,7 @@ var writes = []lostWrite{
 		return c.RemoveUser(c.Context(), c.run, noon())
 	})},
 	{name: "NextBatch", prepare: after(func(c lostCall) error {
-		_, err := c.CreateSubject(c.Context(), avatarOf(c.run, c.run+"a"), studio.IdempotencyKey{})
-		check(c, err)
+		try(c.CreateSubject(c.Context(), avatarOf(c.run, c.run+"a"), studio.IdempotencyKey{}))(c)
 		return c.RemoveUser(c.Context(), c.run, noon())
 	}, func(c lostCall) error {
 		for { // the first batch has the avatar
@@ -274,14 +273,12 @@ var writes = []lostWrite{
 	}},
 	{name: "LeaseHolder.Release", only: onlyPostgres, prepare: func(c lostCall) func() error {
 		holder := newHolder(c.T, c.Store)
-		_, err := holder.Renew(c.Context())
-		check(c, err)
+		try(holder.Renew(c.Context()))(c)
 		return func() error { return holder.Release(c.Context(), []int{1}) }
 	}},
 	{name: "LeaseHolder.ReleaseAll", only: onlyPostgres, prepare: func(c lostCall) func() error {
 		holder := newHolder(c.T, c.Store)
-		_, err := holder.Renew(c.Context())
-		check(c, err)
+		try(holder.Renew(c.Context()))(c)
 		return func() error { return holder.ReleaseAll(c.Context()) }
 	}},
 	{name: "HandleClockSetBack", only: onlyPostgres, prepare: func(c lostCall) func() error {
@@ -290,8 +287,7 @@ var writes = []lostWrite{
 		})(c)
 		check(c, addReplay(c))
 		holder := newHolder(c.T, c.Store)
-		_, err := holder.Renew(c.Context())
-		check(c, err)
+		try(holder.Renew(c.Context()))(c)
 		c.Exec(c, `UPDATE holders SET seen_at = clock_timestamp() + INTERVAL '1 hour'`)
 		return call
 	}},

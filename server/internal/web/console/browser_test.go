@@ -224,8 +224,7 @@ func TestBrowser_createsAvatarFromUpload(t *testing.T) {
 	tab.Await("output", "Uploaded.")
 	tab.Do(chromedp.Click("form.create button.primary"))
 	tab.Await(".notice", "It has been created")
-	page, err := s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: studio.Avatar}, "", 1)
-	check(t, err)
+	page := try(s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: studio.Avatar}, "", 1))(t)
 	check(t, s.studio.Progressed(t.Context(), page.Subjects[0].ID, studio.Progress{Done: 0.4}))
 	tab.Await(".progress", "40 %")
 }
@@ -243,8 +242,7 @@ func TestBrowser_worksWithoutScripts(t *testing.T) {
 	tab.Await("h1", "New lip-sync")
 	tab.Do(chromedp.SendKeys("#title", "Hello"), chromedp.SendKeys("#audio_url", "https://media.example.com/a.wav"), chromedp.Submit("form.create"))
 	tab.Await(".state", "In the queue")
-	page, err := s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: studio.Lipsync}, "", 1)
-	check(t, err)
+	page := try(s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: studio.Lipsync}, "", 1))(t)
 	try(s.studio.Rendered(t.Context(), page.Subjects[0].ID, studio.Rendering{}, nil))(t)
 	tab.Await(".badge", "succeeded") // five seconds later
 }

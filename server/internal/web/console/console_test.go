@@ -79,8 +79,7 @@ func newSite(t testing.TB, db *store.Store, change ...func(*console.Config)) *si
 		s.Close()
 	})
 	s.user = studiotest.AddUser(t, s.studio, email)
-	workspace, err := s.studio.AddWorkspace(t.Context(), "", "Team")
-	check(t, err)
+	workspace := try(s.studio.AddWorkspace(t.Context(), "", "Team"))(t)
 	s.workspace = workspace.ID
 	check(t, s.studio.AddMember(t.Context(), s.workspace, email))
 	return s
@@ -93,9 +92,7 @@ func (s *site) create(t testing.TB, kind studio.Kind, title string) studio.Subje
 	if kind == studio.Avatar {
 		create = s.studio.CreateAvatar
 	}
-	subject, err := create(t.Context(), studio.Creation{UserID: s.user.ID, Title: &title, Request: []byte(`{}`)})
-	check(t, err)
-	return subject
+	return try(create(t.Context(), studio.Creation{UserID: s.user.ID, Title: &title, Request: []byte(`{}`)}))(t)
 }
 
 // createPublished creates a published avatar.
@@ -103,8 +100,7 @@ func (s *site) createPublished(t testing.TB, title string) studio.Subject {
 	t.Helper()
 	avatar := s.create(t, studio.Avatar, title)
 	try(s.studio.SubmitConsent(t.Context(), s.user.ID, avatar.ID, true))(t)
-	avatar, err := s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil)
-	check(t, err)
+	avatar = try(s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil))(t)
 	return avatar
 }
 
@@ -122,8 +118,7 @@ type visitor struct {
 
 func (s *site) newVisitor(t testing.TB) *visitor {
 	t.Helper()
-	jar, err := cookiejar.New(nil)
-	check(t, err)
+	jar := try(cookiejar.New(nil))(t)
 	return &visitor{t, s, &http.Client{Jar: jar, Timeout: harness.Timeout}}
 }
 
@@ -175,8 +170,7 @@ func (v *visitor) send(method, path, contentType, body string, header ...string)
 	for i := 0; i < len(header); i += 2 {
 		request.Header.Set(header[i], header[i+1])
 	}
-	response, err := v.http.Do(request)
-	check(v.t, err)
+	response := try(v.http.Do(request))(v.t)
 	text, err := io.ReadAll(response.Body)
 	check(v.t, errors.Join(err, response.Body.Close()))
 	return page{response.StatusCode, response.Request.URL.Path, response.Header, string(text)}

@@ -86,8 +86,7 @@ func TestLinks_end(t *testing.T) {
 		s.studio.Now = func() time.Time { return time.Now().UTC().Add(later) }
 		bob := studiotest.AddUser(t, s.studio, "bob@example.com")
 		check(t, s.studio.ChangeRole(ctx, studio.User{}, email, studio.Operator))
-		ada, err := s.studio.UserByEmail(ctx, email)
-		check(t, err)
+		ada := try(s.studio.UserByEmail(ctx, email))(t)
 		lapse := func(d time.Duration) func(studio.User) error {
 			return func(studio.User) error { later = d; return nil }
 		}

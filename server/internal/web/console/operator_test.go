@@ -47,14 +47,12 @@ func TestOperator_seesUsersAndWaitingWork(t *testing.T) {
 		if said := strings.Contains(service.text, "files only"); said != db.Shared() {
 			t.Errorf("the page says that the backup lacks the database: %v", said)
 		}
-		secrets, err := s.studio.WebhookSecrets(t.Context(), s.user.ID)
-		check(t, err)
+		secrets := try(s.studio.WebhookSecrets(t.Context(), s.user.ID))(t)
 		never := append(secrets, "Nobody else", "key=", "/path", "hash of")
 		users.wantNone(t, never...)
 		service.wantNone(t, never...)
 		// The role gives no access to the subjects of others.
-		page, err := s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: studio.Lipsync}, "", 1)
-		check(t, err)
+		page := try(s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: studio.Lipsync}, "", 1))(t)
 		v.get("/console/lipsyncs/"+page.Subjects[0].ID).want(t, http.StatusNotFound)
 	})
 }
@@ -79,8 +77,7 @@ func TestOperator_pausesEndpointsOfUsers(t *testing.T) {
 	p := v.get("/console/endpoints?email=ADA@example.com")
 	p.want(t, http.StatusOK, "https://good.example/?…", "https://dead.example/", ">in use<")
 	p.wantNone(t, "key=")
-	urls, err := s.studio.Endpoints(t.Context(), s.user.ID, "", 3)
-	check(t, err)
+	urls := try(s.studio.Endpoints(t.Context(), s.user.ID, "", 3))(t)
 	set := func(email, state string) page {
 		return v.post("/console/endpoints/change", url.Values{"email": {email}, "endpoint": {urls.Endpoints[1].ID}, "state": {state}})
 	}

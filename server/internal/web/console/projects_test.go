@@ -21,8 +21,7 @@ func (s *site) addProjects(t testing.TB, documents ...map[string]any) {
 	t.Helper()
 	var projects []studio.Project
 	for i, document := range documents {
-		text, err := json.Marshal(document)
-		check(t, err)
+		text := try(json.Marshal(document))(t)
 		projects = append(projects, studio.Project{
 			ID: fmt.Sprintf("project-%05d", i), WorkspaceID: s.workspace, UserID: s.user.ID,
 			CreatedAt: time.Now().Add(-time.Duration(i) * time.Hour), Document: string(text), Published: document["status"] == "PUBLISHED",
@@ -126,8 +125,7 @@ func TestProjects_areChangedByTheOwner(t *testing.T) {
 	v.post(form, url.Values{"shared": {"true"}}).want(t, http.StatusOK, "It is shared.", "as soon as it is ready")
 	s.render(t, lipsync)
 	shared := func() string {
-		project, err := s.studio.FindProject(t.Context(), s.user.ID, lipsync.ID)
-		check(t, err)
+		project := try(s.studio.FindProject(t.Context(), s.user.ID, lipsync.ID))(t)
 		return s.studio.ShareURL(&project)
 	}
 	link := shared()

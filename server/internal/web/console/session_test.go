@@ -62,9 +62,7 @@ func TestSession_loginOfAClientThatLeaves(t *testing.T) {
 
 func mustParse(t testing.TB, text string) *url.URL {
 	t.Helper()
-	u, err := url.Parse(text)
-	check(t, err)
-	return u
+	return try(url.Parse(text))(t)
 }
 
 // If a session has ended, a form leads to the login, and the login back to the page of the form.

@@ -107,13 +107,10 @@ type fragments struct {
 
 func (v *visitor) stream(t *testing.T, path string) fragments {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, v.site.URL+path, nil)
-	check(t, err)
-	response, err := v.http.Do(request)
-	check(t, err)
+	request := try(http.NewRequestWithContext(t.Context(), http.MethodGet, v.site.URL+path, nil))(t)
+	response := try(v.http.Do(request))(t)
 	t.Cleanup(func() { _ = response.Body.Close() })
-	reader, err := stream.NewReader(response.Body, response.Header.Get("Content-Type"), 1<<20)
-	check(t, err)
+	reader := try(stream.NewReader(response.Body, response.Header.Get("Content-Type"), 1<<20))(t)
 	return fragments{reader, t}
 }
 

@@ -95,8 +95,7 @@ func TestEvents_listInWords(t *testing.T) {
 	t.Parallel()
 	s, v := signedIn(t)
 	c := studio.Creation{UserID: s.user.ID, Title: new("Ada " + hostile), Request: []byte(`{}`), Webhook: studio.Registration{URL: "https://hooks.example.com/avatars?key=secret", Enabled: true}}
-	avatar, err := s.studio.CreateAvatar(t.Context(), c)
-	check(t, err)
+	avatar := try(s.studio.CreateAvatar(t.Context(), c))(t)
 	try(s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil))(t)
 	events := studiotest.Events(t, s.store, studio.EventFilter{UserID: s.user.ID})
 	record := func(attempt studio.Attempt, outcome store.Outcome) page {
@@ -138,10 +137,8 @@ func TestEvents_showAttemptsAndSignature(t *testing.T) {
 	for _, line := range regexp.MustCompile(`(webhook-[a-z]+): (\S+)`).FindAllStringSubmatch(p.text, -1) {
 		header.Set(line[1], strings.ReplaceAll(line[2], "&#43;", "+"))
 	}
-	texts, err := s.studio.WebhookSecrets(t.Context(), s.user.ID)
-	check(t, err)
-	secret, err := standardwebhooks.ParseSecret(texts[0])
-	check(t, err)
+	texts := try(s.studio.WebhookSecrets(t.Context(), s.user.ID))(t)
+	secret := try(standardwebhooks.ParseSecret(texts[0]))(t)
 	check(t, standardwebhooks.Verify(header, event.Body, time.Now(), secret))
 
 	bob := s.join(t, "bob@example.com", studio.NoRole)
