@@ -17,8 +17,7 @@ import (
 // rows calls visit with the columns of each line of a table. Columns are separated by two spaces.
 func rows(t *testing.T, table string, visit func(columns []string, indented bool)) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", table))
-	harness.Check(t, err)
+	text := harness.Try(os.ReadFile(filepath.Join("testdata", table)))(t)
 	for line := range strings.Lines(string(text)) {
 		if line != "\n" && line[0] != '#' {
 			visit(regexp.MustCompile(` {2,}`).Split(strings.TrimSpace(line), -1), line[0] == ' ')

@@ -18,8 +18,7 @@ type object map[string]any
 
 func loadObject(t *testing.T) object {
 	t.Helper()
-	data, err := yaml.YAMLToJSON(api.Spec)
-	harness.Check(t, err)
+	data := harness.Try(yaml.YAMLToJSON(api.Spec))(t)
 	var document object
 	harness.Check(t, json.Unmarshal(data, &document))
 	return document

@@ -32,10 +32,8 @@ func newSampleService(t *testing.T) sampleService {
 	s := clienttest.New(t)
 	studio, err := client.New(client.Config{BaseURL: s.URL, Email: s.Email, Password: client.Credential(s.Password)})
 	harness.Check(t, err)
-	tokens, err := studio.Login(t.Context(), gen.LoginRequest{Email: s.Email, Password: s.Password})
-	harness.Check(t, err)
-	streamed, err := studio.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{})
-	harness.Check(t, err)
+	tokens := harness.Try(studio.Login(t.Context(), gen.LoginRequest{Email: s.Email, Password: s.Password}))(t)
+	streamed := harness.Try(studio.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{}))(t)
 	directory := t.TempDir()
 	harness.Check(t, os.WriteFile(filepath.Join(directory, "video.mp4"), []byte("\x00\x00\x00\x18ftypisom"), 0o600))
 	environment := append(os.Environ(), "PYTHONUNBUFFERED=1", "STUDIO_BASE_URL="+s.URL, "STUDIO_TOKEN="+tokens.AccessToken,
@@ -47,8 +45,7 @@ func newSampleService(t *testing.T) sampleService {
 // run in any order.
 func (s sampleService) read(t *testing.T, operation, extension string) string {
 	t.Helper()
-	content, err := api.Samples.ReadFile("_samples/" + operation + extension)
-	harness.Check(t, err)
+	content := harness.Try(api.Samples.ReadFile("_samples/" + operation + extension))(t)
 	text := string(content)
 	avatar := func() string {
 		made, err := s.studio.CreateAvatar(t.Context(), gen.CreateAvatarRequest{
@@ -64,19 +61,16 @@ func (s sampleService) read(t *testing.T, operation, extension string) string {
 	for documented, replace := range map[string]func() string{
 		"01936f3e-8a10-7d51-9a3e-0c5b7e1d2f30": avatar,
 		"01936f3e-9b20-7e62-8b4f-1d6c8f2e3a41": func() string {
-			video, err := s.studio.CreateVideo(t.Context(), gen.CreateVideoRequest{AvatarID: avatar()})
-			harness.Check(t, err)
+			video := harness.Try(s.studio.CreateVideo(t.Context(), gen.CreateVideoRequest{AvatarID: avatar()}))(t)
 			return video.InferenceID
 		},
 		"01936f3e-ac30-7f73-9c5a-2e7d9a3f4b52": func() string {
-			lipsync, err := s.studio.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{})
-			harness.Check(t, err)
+			lipsync := harness.Try(s.studio.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{}))(t)
 			return lipsync.InferenceID
 		},
 		"ZW5kcG9pbnQtMg": func() string {
 			avatar()
-			endpoints, err := s.studio.ListEndpoints(t.Context())
-			harness.Check(t, err)
+			endpoints := harness.Try(s.studio.ListEndpoints(t.Context()))(t)
 			return endpoints.Data[0].EndpointID
 		},
 		"c29tZS1vcGFxdWUtcmVmcmVzaC10b2tlbg": func() string {
@@ -170,8 +164,7 @@ func TestSamples_runInPython(t *testing.T) {
 func TestSamples_runInTypeScript(t *testing.T) {
 	harness.SkipShort(t, "it starts a compiler")
 	t.Parallel()
-	compiler, err := filepath.Abs("tools/lint/node_modules/.bin/tsc")
-	harness.Check(t, err)
+	compiler := harness.Try(filepath.Abs("tools/lint/node_modules/.bin/tsc"))(t)
 	harness.Need(t, compiler)
 	s := newSampleService(t)
 	files := s.write(t, ".ts")
@@ -192,15 +185,13 @@ func TestSamples_runInGo(t *testing.T) {
 	harness.SkipShort(t, "it links a program")
 	t.Parallel()
 	s := newSampleService(t)
-	root, err := filepath.Abs("..")
-	harness.Check(t, err)
+	root := harness.Try(filepath.Abs(".."))(t)
 	write := func(name, text string) {
 		t.Helper()
 		harness.Check(t, os.WriteFile(filepath.Join(s.directory, name), []byte(text), 0o600))
 	}
 	for _, name := range []string{"go.mod", "go.sum"} {
-		text, err := os.ReadFile(filepath.Join(root, name))
-		harness.Check(t, err)
+		text := harness.Try(os.ReadFile(filepath.Join(root, name)))(t)
 		write(name, strings.Replace(string(text), "module github.com/avatarstudio/avatarstudio\n", "module samples\n", 1))
 	}
 	calls := ""

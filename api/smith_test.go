@@ -34,14 +34,12 @@ func TestSmith_valuesArriveOrAreRefused(t *testing.T) {
 	name := filepath.Join(w.dir, "api", "openapi.yaml")
 	document, err := os.ReadFile(name)
 	harness.Check(w, err)
-	texts, err := os.ReadFile("testdata/texts/paths.yaml")
-	harness.Check(w, err)
+	texts := harness.Try(os.ReadFile("testdata/texts/paths.yaml"))(w)
 	document = bytes.Replace(document, []byte("\npaths:\n"), append([]byte("\npaths:\n"), texts...), 1)
 	output, err := w.run("go", "build", "-o", "generate", "./api/tools/generate")
 	counts := map[string]int{}
 	for seed := *smithSeed; err == nil && seed < *smithSeed+*smithRounds && !t.Failed(); seed++ {
-		text, invalid := smith.New(seed).Insert(document, *smithOperations)
-		harness.Check(w, invalid)
+		text := harness.Try(smith.New(seed).Insert(document, *smithOperations))(w)
 		harness.Check(w, os.WriteFile(name, text, 0o600))
 		if output, err = w.run("./generate", "api/openapi.yaml"); err != nil {
 			break
@@ -84,8 +82,7 @@ func TestSmith_valuesArriveOrAreRefused(t *testing.T) {
 // reflection finds.
 func (w workspace) registry() []byte {
 	read := func(name string) string {
-		code, err := os.ReadFile(filepath.Join(w.dir, name))
-		harness.Check(w, err)
+		code := harness.Try(os.ReadFile(filepath.Join(w.dir, name)))(w)
 		return string(code)
 	}
 	code := read("gen/api.gen.go")

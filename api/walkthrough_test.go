@@ -68,8 +68,7 @@ func TestWalkthrough_compilerReportsRequiredChanges(t *testing.T) {
 	harness.SkipShort(t, "it compiles the packages twice")
 	w := newWorkspace(t)
 	document := filepath.Join(w.dir, "api", "openapi.yaml")
-	text, err := os.ReadFile(document)
-	harness.Check(w, err)
+	text := harness.Try(os.ReadFile(document))(w)
 	for _, e := range walkthrough {
 		at := regexp.MustCompile(e.after).FindIndex(text)
 		if at == nil {
@@ -90,8 +89,7 @@ func TestWalkthrough_compilerReportsRequiredChanges(t *testing.T) {
 
 	harness.Check(w, os.WriteFile(filepath.Join(w.dir, "server/internal/api/rest/walkthrough.go"), []byte(handler), 0o644))
 	avatars := filepath.Join(w.dir, "server/internal/api/rest/avatars.go")
-	code, err := os.ReadFile(avatars)
-	harness.Check(w, err)
+	code := harness.Try(os.ReadFile(avatars))(w)
 	harness.Check(w, os.WriteFile(avatars, bytes.ReplaceAll(code, []byte("gen.NewAvatar(s.ID, "), []byte(`gen.NewAvatar(s.ID, "good", `)), 0o644))
 	if output, err := w.run("go", "list", "-export", "./..."); err != nil {
 		t.Error(output)
@@ -117,14 +115,12 @@ type workspace struct {
 func newWorkspace(t *testing.T) workspace {
 	t.Helper()
 	w := workspace{t, t.TempDir()}
-	root, err := filepath.Abs("..")
-	harness.Check(w, err)
+	root := harness.Try(filepath.Abs(".."))(w)
 	harness.Check(w, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		name, err := filepath.Rel(root, path)
-		harness.Check(w, err)
+		name := harness.Try(filepath.Rel(root, path))(w)
 		target := filepath.Join(w.dir, name)
 		switch {
 		case entry.IsDir() && name != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules"):
@@ -134,8 +130,7 @@ func newWorkspace(t *testing.T) workspace {
 		case !entry.Type().IsRegular():
 			return nil
 		}
-		content, err := os.ReadFile(path)
-		harness.Check(w, err)
+		content := harness.Try(os.ReadFile(path))(w)
 		return os.WriteFile(target, content, 0o644)
 	}))
 	return w

@@ -50,8 +50,7 @@ func TestAllocations_areCloseToPlainHTTP(t *testing.T) { //nolint:paralleltest /
 		for _, name := range []string{"Authorization", "Content-Type", "Accept", "User-Agent", "Idempotency-Key"} {
 			bare.Header[name] = []string{"application/json"}
 		}
-		response, err := own.Do(bare)
-		check(t, err)
+		response := try(own.Do(bare))(t)
 		check(t, json.NewDecoder(response.Body).Decode(new(gen.Avatar)))
 		check(t, response.Body.Close())
 	})

@@ -30,8 +30,7 @@ func TestSecrets_areNeverShown(t *testing.T) {
 	mustGet(t, renewing)
 	s.before = failing(details, http.StatusUnauthorized)
 
-	marshalled, err := client.Credential(canary).MarshalText()
-	check(t, err)
+	marshalled := try(client.Credential(canary).MarshalText())(t)
 	values := []any{
 		client.Credential(canary), new(client.Credential(canary)),
 		[]client.Credential{canary},

@@ -78,8 +78,7 @@ func dialled(scheme string, closed bool) func(*testing.T) faulty {
 // closing returns the address of a listener that closes each connection, or that is closed itself.
 func closing(t *testing.T, itself bool) string {
 	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	check(t, err)
+	listener := try(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	if itself {
 		listener.Close()
 		return listener.Addr().String()

@@ -15,8 +15,7 @@ import (
 func createLipsyncs(t *testing.T, c *client.Client, n int) (ids []string) {
 	t.Helper()
 	for range n {
-		lipsync, err := c.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{})
-		check(t, err)
+		lipsync := try(c.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{}))(t)
 		ids = append([]string{lipsync.InferenceID}, ids...)
 	}
 	return ids

@@ -15,6 +15,8 @@ func TestMain(m *testing.M) {
 
 var check = harness.Check
 
+func try[T any](result T, err error) func(t testing.TB) T { return harness.Try(result, err) }
+
 // errorOf returns only the error of a call.
 func errorOf[T any](_ T, err error) error { return err }
 

@@ -190,8 +190,7 @@ func TestWithProgress_reportsUploads(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "a.wav")
 	check(t, os.WriteFile(name, make([]byte, 100_000), 0o600))
-	file, err := os.Open(name)
-	check(t, err)
+	file := try(os.Open(name))(t)
 	for _, test := range []struct {
 		body   io.Reader
 		total  int64

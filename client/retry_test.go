@@ -133,8 +133,7 @@ func TestSending_writesACreationOnce(t *testing.T) {
 	}}
 	defer transport.CloseIdleConnections()
 	c := newService().start(t, static, func(c *client.Config) { c.Transport = transport })
-	_, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{Title: gen.Value("Ada")})
-	check(t, err)
+	try(c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{Title: gen.Value("Ada")}))(t)
 	if got := writes.Load(); got != 1 {
 		t.Errorf("%d writes", got)
 	}

@@ -84,9 +84,7 @@ func newClient(t *testing.T, change ...func(*client.Config)) *client.Client {
 	for _, f := range change {
 		f(&config)
 	}
-	c, err := client.New(config)
-	check(t, err)
-	return c
+	return try(client.New(config))(t)
 }
 
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {

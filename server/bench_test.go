@@ -19,8 +19,7 @@ func (creator) CreateLipsync(_ context.Context, request gen.CreateLipsyncRequest
 // The race detector adds allocations: make test-race runs this without it.
 func TestAllocations_areCloseToTheGeneratedServer(t *testing.T) {
 	const most = 8
-	handler, err := server.New(creator{}, server.Config{Authenticator: tokens})
-	check(t, err)
+	handler := try(server.New(creator{}, server.Config{Authenticator: tokens}))(t)
 	allocations := func(handler http.Handler) float64 { // those of the request and the recorder are in both
 		return testing.AllocsPerRun(100, func() {
 			if response := do(handler, "POST", "/v1/lipsync/create_lipsync", `{"title":"Greeting","webhook":{"enabled":false}}`, bearer("good")...); response.Code != http.StatusOK {

@@ -18,8 +18,7 @@ const canary = "c4n4ry"
 // package validate has the values of parameters and bodies.
 func TestHandler_echoesNoSubmittedValue(t *testing.T) {
 	t.Parallel()
-	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
-	check(t, err)
+	document := try(openapi3.NewLoader().LoadFromData(api.Spec))(t)
 	handler, log := setup(t, server.Unimplemented{})
 	sent := 0
 	for path, item := range document.Paths.Map() {

@@ -22,6 +22,8 @@ import (
 
 var check = harness.Check
 
+func try[T any](result T, err error) func(t testing.TB) T { return harness.Try(result, err) }
+
 // service implements the operations that the tests call with its functions. All others are unimplemented.
 type service struct {
 	server.Unimplemented
@@ -55,8 +57,7 @@ func setup(t *testing.T, implementation gen.StrictServerInterface, change ...fun
 	for _, f := range change {
 		f(&cfg)
 	}
-	handler, err := server.New(implementation, cfg)
-	check(t, err)
+	handler := try(server.New(implementation, cfg))(t)
 	return handler, &log
 }
 
@@ -260,14 +261,12 @@ func TestHandler_documentsResponsesOfNetHTTP(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			conn, err := net.Dial("tcp", web.Listener.Addr().String())
-			check(t, err)
+			conn := try(net.Dial("tcp", web.Listener.Addr().String()))(t)
 			defer func() { _ = conn.Close() }()
 			check(t, conn.SetDeadline(time.Now().Add(time.Minute)))
 			go func() { _, _ = io.WriteString(conn, test.request) }() // the server does not always read the whole request
 			method, _, _ := strings.Cut(test.request, " ")
-			response, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
-			check(t, err)
+			response := try(http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method}))(t)
 			id, media := response.Header.Get("X-Request-Id"), response.Header.Get("Content-Type")
 			if response.StatusCode != test.status || (id == "") != test.below || (media != "application/problem+json") != test.below {
 				t.Errorf("status %d, request id %q, content type %q", response.StatusCode, id, media)

@@ -60,8 +60,7 @@ func (s *streamer) serve(cfg *Config) http.HandlerFunc {
 // do returns the body of the response, and what was logged.
 func (s *streamer) do(t *testing.T, check ResponseCheck) (status int, body, log string, err error) {
 	t.Helper()
-	validator, err := validate.Load([]byte(streamsDocument), validate.Config{})
-	harness.Check(t, err)
+	validator := harness.Try(validate.Load([]byte(streamsDocument), validate.Config{}))(t)
 	var logged bytes.Buffer
 	counted := make(chan Response, 1)
 	cfg := Config{

@@ -57,8 +57,7 @@ func (r *receiver) registration() (gen.Nullable[gen.WebhookData], gen.Nullable[g
 func (r *receiver) newAvatar(t *testing.T, c *client.Client) string {
 	t.Helper()
 	data, enabled := r.registration()
-	avatar, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{WebhookData: data, Webhook: enabled})
-	check(t, err)
+	avatar := try(c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{WebhookData: data, Webhook: enabled}))(t)
 	return avatar.AvatarID
 }
 
@@ -82,11 +81,9 @@ func TestDeliver_sendsPendingEvents(t *testing.T) {
 	if attempts := s.Deliver(); len(attempts) != 3 {
 		t.Errorf("attempts %+v", attempts)
 	}
-	video, err := c.CreateVideo(t.Context(), gen.CreateVideoRequest{AvatarID: id})
-	check(t, err)
+	video := try(c.CreateVideo(t.Context(), gen.CreateVideoRequest{AvatarID: id}))(t)
 	data, enabled := r.registration()
-	lipsync, err := c.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{WebhookData: data, Webhook: enabled})
-	check(t, err)
+	lipsync := try(c.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{WebhookData: data, Webhook: enabled}))(t)
 	s.SetInference(lipsync.InferenceID, gen.InferenceStatusFailed)
 	s.SetInference(video.InferenceID, gen.InferenceStatusSucceeded)
 	s.Deliver()
@@ -173,8 +170,7 @@ func TestFire_reportsTheStatusOfTheReceiver(t *testing.T) {
 	}
 	for _, eventType := range gen.EventTypes() {
 		sample, _ := gen.SampleEvent(eventType, "", "")
-		body, err := json.Marshal(sample)
-		check(t, err)
+		body := try(json.Marshal(sample))(t)
 		if attempt := s.Fire(sender.Message{URL: r.url, Body: body}); !attempt.Delivered() {
 			t.Errorf("the sample of %s: %+v", eventType, attempt)
 		}
@@ -202,8 +198,7 @@ func TestService_failsTheTest(t *testing.T) {
 		"unknown video":    {func(_ *testing.T, s *clienttest.Service, _ *client.Client) { s.SetInference("x", "failed") }, "no record with this id"},
 		"second user":      {func(_ *testing.T, s *clienttest.Service, _ *client.Client) { s.AddUser("ADA@example.com", "") }, "user ADA@example.com already exists"},
 		"final state": {func(t *testing.T, s *clienttest.Service, c *client.Client) {
-			avatar, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{})
-			check(t, err)
+			avatar := try(c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}))(t)
 			s.SetAvatar(avatar.AvatarID, "published")
 			s.SetAvatar(avatar.AvatarID, "failed")
 		}, `cannot change from "published" to "failed"`},
@@ -213,8 +208,7 @@ func TestService_failsTheTest(t *testing.T) {
 			}
 		}, `GET /v1/avatars/avatar_details does not match the document (status 400): {`},
 		"wrong path": {func(t *testing.T, s *clienttest.Service, _ *client.Client) {
-			response, err := (&http.Client{Transport: s.Transport()}).Get(s.URL + "/v1/projects")
-			check(t, err)
+			response := try((&http.Client{Transport: s.Transport()}).Get(s.URL + "/v1/projects"))(t)
 			response.Body.Close()
 		}, "GET /v1/projects does not match the document (status 404)"},
 		"wrong answer": {func(t *testing.T, s *clienttest.Service, c *client.Client) {

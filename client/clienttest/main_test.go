@@ -15,6 +15,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var check = harness.Check
 
+func try[T any](result T, err error) func(t testing.TB) T { return harness.Try(result, err) }
+
 // A service is for one test, so starting it costs little more than loading the document.
 func TestAllocations_startingAServiceIsCheap(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts for the process
 	const most = 15_000
@@ -26,10 +28,8 @@ func TestAllocations_startingAServiceIsCheap(t *testing.T) { //nolint:parallelte
 // The example in the package comment is a tested example.
 func TestDocumentation_containsTestedExample(t *testing.T) {
 	t.Parallel()
-	source, err := os.ReadFile("service.go")
-	check(t, err)
-	tests, err := os.ReadFile("example_test.go")
-	check(t, err)
+	source := try(os.ReadFile("service.go"))(t)
+	tests := try(os.ReadFile("example_test.go"))(t)
 	var example strings.Builder
 	for line := range strings.Lines(string(source)) {
 		if code, ok := strings.CutPrefix(line, "//\t"); ok {

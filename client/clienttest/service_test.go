@@ -28,9 +28,7 @@ func newClient(t *testing.T, s *clienttest.Service, change ...func(*client.Confi
 	for _, f := range change {
 		f(&config)
 	}
-	c, err := client.New(config)
-	check(t, err)
-	return c
+	return try(client.New(config))(t)
 }
 
 // The service uses the clock of the bubble: tokens are valid for an hour, and idempotency keys for a day.
@@ -40,8 +38,7 @@ func TestService_usesTheClockOfTheBubble(t *testing.T) {
 		s, ctx := clienttest.NewInMemory(t), t.Context()
 		c := newClient(t, s)
 		create := func() string {
-			avatar, err := c.CreateAvatar(ctx, gen.CreateAvatarRequest{}, client.WithIdempotencyKey("key"))
-			check(t, err)
+			avatar := try(c.CreateAvatar(ctx, gen.CreateAvatarRequest{}, client.WithIdempotencyKey("key")))(t)
 			return avatar.AvatarID
 		}
 		first := create()
@@ -62,9 +59,7 @@ func TestService_endsSessions(t *testing.T) {
 	s := clienttest.New(t)
 	c := newClient(t, s)
 	login := func() *gen.TokenPair {
-		pair, err := c.Login(t.Context(), gen.LoginRequest{Email: s.Email, Password: s.Password})
-		check(t, err)
-		return pair
+		return try(c.Login(t.Context(), gen.LoginRequest{Email: s.Email, Password: s.Password}))(t)
 	}
 	for name, end := range map[string]func(first, last *gen.TokenPair){
 		"logout": func(_, last *gen.TokenPair) {
@@ -130,19 +125,15 @@ func TestService_finishesRenderingsWithAutoFinish(t *testing.T) {
 	for title, want := range map[string]gen.AvatarStatus{
 		"Ada": gen.AvatarStatusPublished, "[fail]": gen.AvatarStatusFailed, "[no-consent]": gen.AvatarStatusConsentFailed,
 	} {
-		created, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{Title: gen.Value(title)})
-		check(t, err)
-		avatar, err := c.GetAvatar(t.Context(), created.AvatarID)
-		check(t, err)
+		created := try(c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{Title: gen.Value(title)}))(t)
+		avatar := try(c.GetAvatar(t.Context(), created.AvatarID))(t)
 		if created.Status != gen.AvatarStatusProcessing || avatar.Status != want {
 			t.Errorf("%q is created as %s and becomes %s", title, created.Status, avatar.Status)
 		}
 	}
 	for title, want := range map[string]gen.InferenceStatus{"Hello": gen.InferenceStatusSucceeded, "[fail]": gen.InferenceStatusFailed} {
-		lipsync, err := c.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{Title: gen.Value(title)})
-		check(t, err)
-		lipsync, err = c.GetLipsync(t.Context(), lipsync.InferenceID)
-		check(t, err)
+		lipsync := try(c.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{Title: gen.Value(title)}))(t)
+		lipsync = try(c.GetLipsync(t.Context(), lipsync.InferenceID))(t)
 		if lipsync.Status != want {
 			t.Errorf("a lip-sync %q becomes %s", title, lipsync.Status)
 		}
@@ -179,11 +170,9 @@ func TestService_recordsTheOperationOfEachRequest(t *testing.T) {
 		"GET /users/login", "GET /v1/nothing", "GET /v1//avatars/list",
 	} {
 		method, path, _ := strings.Cut(line, " ")
-		request, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, strings.NewReader("{"))
-		check(t, err)
+		request := try(http.NewRequestWithContext(t.Context(), method, s.URL+path, strings.NewReader("{")))(t)
 		request.Header.Set("Idempotency-Key", "key")
-		response, err := s.Transport().RoundTrip(request)
-		check(t, err)
+		response := try(s.Transport().RoundTrip(request))(t)
 		check(t, response.Body.Close())
 	}
 	var got []string
@@ -257,8 +246,7 @@ func TestDownload_worksUntilDeletion(t *testing.T) {
 	t.Parallel()
 	service := clienttest.New(t)
 	studio := newClient(t, service)
-	lipsync, err := studio.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{})
-	check(t, err)
+	lipsync := try(studio.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{}))(t)
 	id := lipsync.InferenceID
 	var video bytes.Buffer
 	if err := studio.Download(t.Context(), client.LipsyncFile(id), &video); !errors.Is(err, client.ErrNoFile) {

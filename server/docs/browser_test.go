@@ -30,8 +30,7 @@ func execute(operation string) chromedp.Action[chromedp.Void] {
 func serveStudio(t *testing.T) string {
 	t.Helper()
 	reference := handler(t, string(api.Spec), docs.Config{BasePath: "/studio", Samples: api.Samples, Guide: guide.Path + "/"})
-	pages, err := guide.New()
-	harness.Check(t, err)
+	pages := harness.Try(guide.New())(t)
 	mux := http.NewServeMux()
 	mux.Handle("/", reference)
 	mux.Handle(guide.Path+"/", pages)
@@ -102,8 +101,7 @@ func testSamples(t *testing.T, tab *browsertest.Tab) {
 			chromedp.Focus(part+" .code-sample button"), chromedp.KeyEvent(kb.Enter))
 		tab.Await(part+" .code-sample [role=status]", "Copied")
 		tab.Do(chromedp.Evaluate[chromedp.Void](`delete navigator.clipboard && undefined`))
-		want, err := api.Samples.ReadFile("_samples/" + language.id + "." + language.extension)
-		harness.Check(t, err)
+		want := harness.Try(api.Samples.ReadFile("_samples/" + language.id + "." + language.extension))(t)
 		if copied := tab.Clipboard(); strings.TrimSpace(copied) != strings.TrimSpace(string(want)) {
 			t.Errorf("%s: copied %q", language.id, copied)
 		}

@@ -30,9 +30,7 @@ const pets = `{
 
 func handler(t *testing.T, document string, cfg docs.Config) http.Handler {
 	t.Helper()
-	h, err := docs.New([]byte(document), cfg)
-	harness.Check(t, err)
-	return h
+	return harness.Try(docs.New([]byte(document), cfg))(t)
 }
 
 func request(t *testing.T, h http.Handler, method, path string, header ...string) *http.Response {
@@ -48,8 +46,7 @@ func request(t *testing.T, h http.Handler, method, path string, header ...string
 
 func body(t *testing.T, response *http.Response) string {
 	t.Helper()
-	content, err := io.ReadAll(response.Body)
-	harness.Check(t, err)
+	content := harness.Try(io.ReadAll(response.Body))(t)
 	return string(content)
 }
 
@@ -153,8 +150,7 @@ func TestNew_supportsConditionalRequests(t *testing.T) {
 	if len(etags) != 2*13 {
 		t.Errorf("%d different ETags", len(etags))
 	}
-	unpacked, err := gzip.NewReader(request(t, h, "GET", "/docs/docs.js", "Accept-Encoding", "gzip").Body)
-	harness.Check(t, err)
+	unpacked := harness.Try(gzip.NewReader(request(t, h, "GET", "/docs/docs.js", "Accept-Encoding", "gzip").Body))(t)
 	if text, err := io.ReadAll(unpacked); err != nil || string(text) != body(t, request(t, h, "GET", "/docs/docs.js")) {
 		t.Errorf("what is compressed is something else: %v", err)
 	}

@@ -21,8 +21,7 @@ import (
 func TestDoc_namesWhatMustBeHeld(t *testing.T) {
 	t.Parallel()
 	limits := map[string]int{"creation": 28, "event": 24, "rendering": 20}
-	page, err := os.ReadFile("doc.go")
-	harness.Check(t, err)
+	page := harness.Try(os.ReadFile("doc.go"))(t)
 	if lines := strings.Count(string(page), "\n"); lines > 60 {
 		t.Errorf("the page has %d lines, want at most 60", lines)
 	}
@@ -90,8 +89,7 @@ func TestRooms_importNothingAbove(t *testing.T) {
 		if floor(path) < 0 {
 			t.Errorf("%s is in no room", path)
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
-		harness.Check(t, err)
+		file := harness.Try(parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly))(t)
 		for _, one := range file.Imports {
 			imported, ok := strings.CutPrefix(strings.Trim(one.Path.Value, `"`), prefix)
 			if !ok || floor(imported) == floor(path) {
@@ -112,14 +110,12 @@ func TestRooms_importNothingAbove(t *testing.T) {
 func readRoom(t *testing.T, dir string, used map[string]int) map[string]bool {
 	t.Helper()
 	declared := make(map[string]bool)
-	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	harness.Check(t, err)
+	paths := harness.Try(filepath.Glob(filepath.Join(dir, "*.go")))(t)
 	for _, path := range paths {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		harness.Check(t, err)
+		file := harness.Try(parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution))(t)
 		for node := range ast.Preorder(file) {
 			switch node := node.(type) {
 			case *ast.Ident:

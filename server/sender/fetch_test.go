@@ -85,8 +85,7 @@ func TestSender_sendsURLsInTheFormOfTheStandard(t *testing.T) {
 		}
 		for from, to := range map[string]string{web.URL + raw: "", web.URL: web.URL + raw, web.URL + "/": "/" + strings.TrimPrefix(raw, "/")} {
 			location.Store(to)
-			response, err := s.Fetch(t.Context(), from)
-			harness.Check(t, err)
+			response := harness.Try(s.Fetch(t.Context(), from))(t)
 			_ = response.Body.Close()
 			if got := target.Swap(""); got != want {
 				t.Errorf("%q, redirected to %q, is sent as %q, want %q", from, to, got, want)

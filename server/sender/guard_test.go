@@ -233,8 +233,7 @@ func TestCanonicalURL_allowsConfiguredNetworks(t *testing.T) {
 		{"fe80::/10", []string{"[fe80::1]"}, []string{"[fec0::1]"}},
 	}
 	for _, tt := range tests {
-		s, err := sender.New(sender.Config{AllowNetworks: networks(tt.network)})
-		harness.Check(t, err)
+		s := harness.Try(sender.New(sender.Config{AllowNetworks: networks(tt.network)}))(t)
 		for _, host := range tt.allowed {
 			if _, err := s.CanonicalURL("https://" + host + "/"); err != nil {
 				t.Errorf("%s: %s: %v", tt.network, host, err)

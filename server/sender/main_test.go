@@ -35,8 +35,7 @@ func newSender(tb testing.TB, cfg sender.Config) *sender.Sender {
 	if cfg.AllowNetworks == nil {
 		cfg.AllowNetworks = networks("127.0.0.1/32")
 	}
-	s, err := sender.New(cfg)
-	harness.Check(tb, err)
+	s := harness.Try(sender.New(cfg))(tb)
 	tb.Cleanup(s.Close)
 	return s
 }
@@ -84,9 +83,7 @@ func (c countedConn) Read(into []byte) (int, error) {
 
 func listen(tb testing.TB, address string) net.Listener {
 	tb.Helper()
-	listener, err := net.Listen("tcp", address)
-	harness.Check(tb, err)
-	return listener
+	return harness.Try(net.Listen("tcp", address))(tb)
 }
 
 // forbidDials fails the test if anything has connected to listener by the end of the test.

@@ -83,8 +83,7 @@ func TestSchema_Validate_agreesWithAnotherImplementation(t *testing.T) {
 		mine, theirs := compileSchemas(t, `{"S": `+schema+`}`), compileTheirs(t, schema)
 		for range perSchema {
 			value := fill(pick(wholes), func() string { return pick(values) })
-			decoded, err := jsonschema.UnmarshalJSON(strings.NewReader(value))
-			harness.Check(t, err)
+			decoded := harness.Try(jsonschema.UnmarshalJSON(strings.NewReader(value)))(t)
 			got, want := failure(t, mine.Validate([]byte(value))), theirs.Validate(decoded)
 			if want == nil {
 				valid++
@@ -101,12 +100,9 @@ func TestSchema_Validate_agreesWithAnotherImplementation(t *testing.T) {
 
 func compileTheirs(t *testing.T, schema string) *jsonschema.Schema {
 	t.Helper()
-	value, err := jsonschema.UnmarshalJSON(strings.NewReader(schema))
-	harness.Check(t, err)
+	value := harness.Try(jsonschema.UnmarshalJSON(strings.NewReader(schema)))(t)
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
 	harness.Check(t, compiler.AddResource("urn:document", value))
-	compiled, err := compiler.Compile("urn:document")
-	harness.Check(t, err)
-	return compiled
+	return harness.Try(compiler.Compile("urn:document"))(t)
 }

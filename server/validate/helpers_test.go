@@ -25,16 +25,12 @@ func document(tb testing.TB, text string) []byte {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber() // keeps the notation of numbers
 	harness.Check(tb, decoder.Decode(&document))
-	encoded, err := json.Marshal(document)
-	harness.Check(tb, err)
-	return encoded
+	return harness.Try(json.Marshal(document))(tb)
 }
 
 func compile(tb testing.TB, text string) *validate.Validator {
 	tb.Helper()
-	v, err := validate.Load(document(tb, text), validate.Config{})
-	harness.Check(tb, err)
-	return v
+	return harness.Try(validate.Load(document(tb, text), validate.Config{}))(tb)
 }
 
 // compileSchemas compiles component schemas and returns the one named S.

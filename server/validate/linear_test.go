@@ -167,8 +167,7 @@ func minAllocs(f func()) float64 {
 // Checking a valid body allocates no more than reading it, whatever its size. AllocsPerRun must not run in
 // parallel with other tests.
 func TestOperation_Handler_allocatesLikeReadingTheBody(t *testing.T) {
-	v, err := validate.Load(api.Spec, validate.Config{})
-	harness.Check(t, err)
+	v := harness.Try(validate.Load(api.Spec, validate.Config{}))(t)
 	o, _ := v.Operation("POST", "/v1/lipsync/create_lipsync")
 	handler := o.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), func(_ http.ResponseWriter, _ *http.Request, err error) { t.Error(err) })
 	for name, body := range map[string]string{"small": lipsyncBody, "large": largeBody()} {

@@ -53,8 +53,7 @@ func partsOf(tb testing.TB, parts ...sentPart) (contentType string, body []byte)
 		if p.contentType != "" {
 			header.Set("Content-Type", p.contentType)
 		}
-		part, err := w.CreatePart(header)
-		harness.Check(tb, err)
+		part := harness.Try(w.CreatePart(header))(tb)
 		if _, err := io.WriteString(part, p.text); err != nil {
 			tb.Fatal(err)
 		}
@@ -163,8 +162,7 @@ func TestOperation_Handler_streamsFiles(t *testing.T) {
 	status, got := posting(t, o, func(r *http.Request) (string, error) {
 		parts, err := r.MultipartReader()
 		harness.Check(t, err)
-		part, err := parts.NextPart()
-		harness.Check(t, err)
+		part := harness.Try(parts.NextPart())(t)
 		_, err = io.ReadFull(part, make([]byte, 100))
 		close(begun)
 		rest, readErr := io.ReadAll(part)

@@ -44,11 +44,9 @@ func readSuite(t *testing.T, patterns ...string) map[string][]suiteGroup {
 	}
 	all := make(map[string][]suiteGroup)
 	for _, pattern := range patterns {
-		files, err := filepath.Glob(filepath.Join(tests, pattern))
-		harness.Check(t, err)
+		files := harness.Try(filepath.Glob(filepath.Join(tests, pattern)))(t)
 		for _, path := range files {
-			text, err := os.ReadFile(path)
-			harness.Check(t, err)
+			text := harness.Try(os.ReadFile(path))(t)
 			var groups []suiteGroup
 			harness.Check(t, json.Unmarshal(text, &groups))
 			all[strings.TrimPrefix(filepath.ToSlash(strings.TrimPrefix(path, tests)), "/")] = groups
@@ -178,8 +176,7 @@ func metaschemas(t *testing.T) map[string][]byte {
 	for _, name := range []string{
 		"schema", "meta/core", "meta/applicator", "meta/unevaluated", "meta/validation", "meta/meta-data", "meta/format-annotation", "meta/content",
 	} {
-		text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
-		harness.Check(t, err)
+		text := harness.Try(os.ReadFile(filepath.Join(root, filepath.FromSlash(name))))(t)
 		documents["https://json-schema.org/draft/2020-12/"+name] = text
 	}
 	return documents

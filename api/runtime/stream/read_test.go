@@ -156,8 +156,7 @@ func TestFormat_appendsWhatReaderReads(t *testing.T) {
 		format, _ := stream.FormatOf(contentType)
 		body, err := format.Append(nil, items[0])
 		harness.Check(t, err)
-		body, err = format.Append(body, items[1])
-		harness.Check(t, err)
+		body = harness.Try(format.Append(body, items[1]))(t)
 		got, err := read(t, contentType, string(body))
 		if err != io.EOF || len(got) != 3 || got[0] != item(items[0]) || got[1] != item(items[1]) {
 			t.Errorf("%s: %q is %q, %v", contentType, body, got, err)
@@ -177,8 +176,7 @@ func TestFrame_showsProblems(t *testing.T) {
 		{lines, `{"error":"a"}`, ""},
 		{lines, `{"a":1}`, ""},
 	} {
-		r, err := stream.NewReader(strings.NewReader(c.body), c.contentType, limit)
-		harness.Check(t, err)
+		r := harness.Try(stream.NewReader(strings.NewReader(c.body), c.contentType, limit))(t)
 		if f, err := r.Next(); err != nil || string(f.Problem()) != c.want {
 			t.Errorf("%q: %q, %v", c.body, f.Problem(), err)
 		}
@@ -189,8 +187,7 @@ func TestReader_allocatesNothingForAnItem(t *testing.T) {
 	for contentType, item := range map[string]string{
 		sse: "id: 17\nevent: tick\nretry: 1000\ndata: {\"a\":1}\n\n", lines: "{\"a\":1}\n",
 	} {
-		r, err := stream.NewReader(strings.NewReader(strings.Repeat(item, 3000)), contentType, limit)
-		harness.Check(t, err)
+		r := harness.Try(stream.NewReader(strings.NewReader(strings.Repeat(item, 3000)), contentType, limit))(t)
 		if n := testing.AllocsPerRun(1000, func() {
 			for range 2 {
 				if f, err := r.Next(); err != nil || string(f.Data) != `{"a":1}` {

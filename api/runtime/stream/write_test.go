@@ -65,10 +65,8 @@ func untilDone(ended chan<- error) func(context.Context) things {
 
 func get(t *testing.T, client *http.Client, url string) *http.Response {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
-	harness.Check(t, err)
-	response, err := client.Do(request)
-	harness.Check(t, err)
+	request := harness.Try(http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody))(t)
+	response := harness.Try(client.Do(request))(t)
 	t.Cleanup(func() { _ = response.Body.Close() })
 	return response
 }
@@ -215,10 +213,8 @@ func TestSend_sendsNoItemsToHead(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(sends(sse, untilDone(nil)))
 	t.Cleanup(server.Close)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodHead, server.URL, http.NoBody)
-	harness.Check(t, err)
-	response, err := server.Client().Do(request)
-	harness.Check(t, err)
+	request := harness.Try(http.NewRequestWithContext(t.Context(), http.MethodHead, server.URL, http.NoBody))(t)
+	response := harness.Try(server.Client().Do(request))(t)
 	if _ = response.Body.Close(); response.Header.Get("Content-Type") != sse {
 		t.Errorf("%v", response.Header)
 	}

@@ -283,18 +283,15 @@ func TestRefusals_areAll(t *testing.T) {
 		said = append(said, r.want)
 	}
 	all := strings.Join(said, "\n")
-	names, err := filepath.Glob("api/tools/generate/*.go")
-	harness.Check(t, err)
+	names := harness.Try(filepath.Glob("api/tools/generate/*.go"))(t)
 	found := 0
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		text, err := os.ReadFile(name)
-		harness.Check(t, err)
+		text := harness.Try(os.ReadFile(name))(t)
 		for _, message := range regexp.MustCompile(`\b(?:refuse|fail)\([^"\n]*("(?:[^"\\]|\\.)*")`).FindAllStringSubmatch(string(text), -1) {
-			format, err := strconv.Unquote(message[1])
-			harness.Check(t, err)
+			format := harness.Try(strconv.Unquote(message[1]))(t)
 			if found++; strings.Contains(format, "a fault of the generator") {
 				continue
 			}

@@ -47,8 +47,7 @@ func TestTemplates_areComparedWithOriginals(t *testing.T) {
 
 func TestTemplates_nameTheirTests(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("api/tools/generate/templates/README.md")
-	harness.Check(t, err)
+	text := harness.Try(os.ReadFile("api/tools/generate/templates/README.md"))(t)
 	for _, name := range regexp.MustCompile(`\b(?:Test|Fuzz)[A-Z]\w*`).FindAllString(string(text), -1) {
 		found := func(directory string) bool { return gobuild.FindTest(directory, name) == nil }
 		if !slices.ContainsFunc([]string{"api", "api/testdata/smith", "api/tools/generate"}, found) {

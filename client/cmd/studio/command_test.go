@@ -48,12 +48,10 @@ func TestCommands_reportInputErrorsInOneLine(t *testing.T) {
 // Each command line of studio in the README and in the guide of the service names a command and its flags.
 func TestGuide_namesCommandsAndFlags(t *testing.T) {
 	t.Parallel()
-	pages, err := filepath.Glob("../../../server/internal/web/guide/*.md")
-	check(t, err)
+	pages := try(filepath.Glob("../../../server/internal/web/guide/*.md"))(t)
 	root, lines := newTest(t).rootCommand(), 0
 	for _, page := range append(pages, "../../../README.md") {
-		content, err := os.ReadFile(page)
-		check(t, err)
+		content := try(os.ReadFile(page))(t)
 		lines += harness.CheckCommands(t, root, string(content))
 	}
 	if lines < 10 {

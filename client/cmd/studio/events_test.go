@@ -167,8 +167,7 @@ func TestStudio_sendsURLsInTheFormOfTheStandard(t *testing.T) {
 	targets := make(chan string, 8)
 	app := startFake(t, func(_ http.ResponseWriter, r *http.Request) { targets <- r.RequestURI })
 	const raw, want = `/é%2F|/x/..?name=é&x={"a":"b"}`, "/%C3%A9%2F%7C/?name=%C3%A9&x={%22a%22:%22b%22}"
-	target, err := weburl.Parse(app + raw)
-	check(t, err)
+	target := try(weburl.Parse(app + raw))(t)
 	forwarder := &program{transport: &http.Transport{DisableKeepAlives: true}}
 	check(t, forwarder.post(t.Context(), target, &notification{EventID: "a"}, []webhook.Secret{s.Secret}))
 	if got := <-targets; got != want {

@@ -18,8 +18,7 @@ import (
 // Each list of the document has a command, which sends each parameter of the list if its flag is set.
 func TestLists_haveAFlagForEachParameter(t *testing.T) {
 	t.Parallel()
-	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
-	check(t, err)
+	document := try(openapi3.NewLoader().LoadFromData(api.Spec))(t)
 	var sent atomic.Pointer[http.Request]
 	p := answering(t, func(r *http.Request) string {
 		sent.Store(r)

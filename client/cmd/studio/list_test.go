@@ -102,8 +102,7 @@ func TestWebhook_rotatesSecretsAndSendsTests(t *testing.T) {
 // A failed test of a receiver is a sentence for each error in the document.
 func TestWebhookTest_saysWhatHappened(t *testing.T) {
 	t.Parallel()
-	document, err := os.ReadFile("../../../api/openapi.yaml")
-	check(t, err)
+	document := try(os.ReadFile("../../../api/openapi.yaml"))(t)
 	_, list, _ := strings.Cut(string(document), "Why the notification was not delivered.\n\n")
 	found := 0
 	for line := range strings.Lines(list) {

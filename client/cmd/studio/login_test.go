@@ -21,14 +21,12 @@ func TestLogin_storesTokensOnlyForTheUser(t *testing.T) {
 	s, p := startService(t)
 	file := credentials{p.Directory}
 	for path, want := range map[string]os.FileMode{p.Directory: 0o700, file.path(): 0o600, file.path() + ".lock": 0o600} {
-		info, err := os.Stat(path)
-		check(t, err)
+		info := try(os.Stat(path))(t)
 		if got := info.Mode().Perm(); got != want {
 			t.Errorf("%s has the mode %o", filepath.Base(path), got)
 		}
 	}
-	data, err := os.ReadFile(file.path())
-	check(t, err)
+	data := try(os.ReadFile(file.path()))(t)
 	if entries, err := os.ReadDir(p.Directory); err != nil || len(entries) != 2 || strings.Contains(string(data), s.Password) {
 		t.Errorf("%v remain (%v), or the password is stored", entries, err)
 	}
@@ -56,8 +54,7 @@ func TestLogout_endsTheSession(t *testing.T) {
 	s, p := startService(t)
 	other := loggedIn(t, s.URL, s.Workspace, s.Password)
 	file := credentials{p.Directory}
-	stored, err := file.load()
-	check(t, err)
+	stored := try(file.load())(t)
 	p.must(t, "", "logout")
 	p.mustFail(t, exitUnauthorized, "not logged in", "project", "list", "--base-url", s.URL)
 	check(t, file.save(stored))
@@ -102,8 +99,7 @@ func TestLogout_isNotHeldUp(t *testing.T) {
 func TestLogin_storesAPIKey(t *testing.T) {
 	t.Parallel()
 	s, p := startService(t)
-	stored, err := credentials{p.Directory}.load()
-	check(t, err)
+	stored := try(credentials{p.Directory}.load())(t)
 	key, login := stored.AccessToken, []string{"login", "--base-url", s.URL, "--workspace", s.Workspace, "--token"}
 	if said := p.must(t, key+"\n", login...); strings.Contains(said, key) || !strings.Contains(said, "API key") {
 		t.Errorf("%q is printed", said)

@@ -33,6 +33,8 @@ func TestMain(m *testing.M) {
 
 var check = harness.Check
 
+func try[T any](result T, err error) func(t testing.TB) T { return harness.Try(result, err) }
+
 // newTest returns a program without environment variables and with its own directory. It hardly waits before
 // a retry.
 func newTest(t *testing.T) *program {

@@ -19,8 +19,7 @@ import (
 // process prepares the command as a process with only the given environment variables.
 func process(t *testing.T, env, args []string) *exec.Cmd {
 	t.Helper()
-	program, err := os.Executable()
-	check(t, err)
+	program := try(os.Executable())(t)
 	command := exec.CommandContext(context.Background(), program, args...)
 	home := t.TempDir()
 	command.Env = append([]string{asStudio + "=1", "HOME=" + home, "XDG_CONFIG_HOME=" + filepath.Join(home, "config"), "GOCOVERDIR=" + home}, env...)

@@ -32,14 +32,12 @@ func states(t *testing.T, lines string) (id string, statuses []string) {
 // startDaemon starts the real service with a user, and returns a program with a stored login.
 func startDaemon(t *testing.T) *program {
 	t.Helper()
-	program, err := gobuild.Program(t.Context(), "github.com/avatarstudio/avatarstudio/server/cmd/studiod")
-	check(t, err)
+	program := try(gobuild.Program(t.Context(), "github.com/avatarstudio/avatarstudio/server/cmd/studiod"))(t)
 	database := "sqlite:" + filepath.Join(t.TempDir(), "studio.db")
 	manage := func(stdin string, args ...string) string {
 		command := exec.CommandContext(t.Context(), program, append(args, "--db="+database)...)
 		command.Stdin = strings.NewReader(stdin)
-		output, err := command.Output()
-		check(t, err)
+		output := try(command.Output())(t)
 		return strings.TrimSpace(string(output))
 	}
 	manage("correct horse battery staple", "user", "add", "ada@example.com")

@@ -49,23 +49,19 @@ func TestLogin_hidesThePasswordOnATerminal(t *testing.T) {
 			t.Parallel()
 			person, program := harness.OpenTerminal(t)
 			shown := seen(t, person, program)
-			before, err := term.GetState(int(program.Fd()))
-			check(t, err)
+			before := try(term.GetState(int(program.Fd())))(t)
 			command := process(t, nil, []string{"login", "--base-url", s.URL})
 			command.Stdin, command.Stdout, command.Stderr = program, program, program
 			command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 			check(t, command.Start())
 
 			harness.Eventually(t, "asking for the email", func() bool { return strings.HasSuffix(shown.String(), "Email: ") })
-			_, err = person.WriteString(s.Email + "\n")
-			check(t, err)
+			try(person.WriteString(s.Email + "\n"))(t)
 			harness.Eventually(t, "asking for the password", func() bool {
-				now, err := term.GetState(int(program.Fd()))
-				check(t, err)
+				now := try(term.GetState(int(program.Fd())))(t)
 				return strings.HasSuffix(shown.String(), "Password: ") && !reflect.DeepEqual(now, before)
 			})
-			_, err = person.WriteString(test.typed)
-			check(t, err)
+			try(person.WriteString(test.typed))(t)
 			if code := exitCodeOf(t, command); code != test.code {
 				t.Errorf("exit code %d: %s", code, shown)
 			}

@@ -37,13 +37,10 @@ func (s *setup) addUsers(name string, n int) (users []*user) {
 	service := studio.New(cfg)
 	for i := range n {
 		u := &user{email: fmt.Sprintf("%s%d@example.com", name, i)}
-		added, err := service.AddUser(ctx, "", u.email, password)
-		check(s.t, err)
+		added := try(service.AddUser(ctx, "", u.email, password))(s.t)
 		u.id = added.ID
-		secrets, err := service.WebhookSecrets(ctx, u.id)
-		check(s.t, err)
-		u.secret, err = webhook.ParseSecret(secrets[0])
-		check(s.t, err)
+		secrets := try(service.WebhookSecrets(ctx, u.id))(s.t)
+		u.secret = try(webhook.ParseSecret(secrets[0]))(s.t)
 		users = append(users, u)
 	}
 	return users
@@ -53,8 +50,7 @@ func (s *setup) addUsers(name string, n int) (users []*user) {
 // over the URLs and have the same number of events.
 func (s *setup) seed(u *user, urls []string, subjects, events int) {
 	s.t.Helper()
-	tx, err := s.sql.BeginTx(s.t.Context(), nil)
-	check(s.t, err)
+	tx := try(s.sql.BeginTx(s.t.Context(), nil))(s.t)
 	defer func() { _ = tx.Rollback() }() // fails after the commit
 	for i, address := range urls {
 		backlog := studiotest.Backlog{
@@ -72,8 +68,7 @@ func (s *setup) seed(u *user, urls []string, subjects, events int) {
 
 func (s *setup) exec(statement string, args ...any) {
 	s.t.Helper()
-	_, err := s.sql.ExecContext(s.t.Context(), statement, args...)
-	check(s.t, err)
+	try(s.sql.ExecContext(s.t.Context(), statement, args...))(s.t)
 }
 
 func (s *setup) number(query string) (n int64) {
@@ -100,8 +95,7 @@ func (s *setup) latencies(events int) iter.Seq2[time.Duration, time.Time] {
 	s.t.Helper()
 	arrivals := s.receiver.await(events, maxWait).Arrivals
 	return func(yield func(time.Duration, time.Time) bool) {
-		rows, err := s.sql.QueryContext(s.t.Context(), `SELECT subject_id, created_at FROM events`)
-		check(s.t, err)
+		rows := try(s.sql.QueryContext(s.t.Context(), `SELECT subject_id, created_at FROM events`))(s.t)
 		defer func() { _ = rows.Close() }()
 		for rows.Next() {
 			var subject string

@@ -27,6 +27,8 @@ func TestMain(m *testing.M) {
 
 var check = harness.Check
 
+func try[T any](result T, err error) func(t testing.TB) T { return harness.Try(result, err) }
+
 // plan is the extent of the measurements. Rates are per second.
 type plan struct {
 	rounds         int           // of each measurement; the report shows medians

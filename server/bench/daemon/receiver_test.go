@@ -54,8 +54,7 @@ type receiver struct {
 
 func startReceiver(t testing.TB, cfg receiverConfig) *receiver {
 	t.Helper()
-	child, err := harness.StartChild(context.Background(), "receiver")
-	check(t, err)
+	child := try(harness.StartChild(context.Background(), "receiver"))(t)
 	t.Cleanup(func() { check(t, child.Close()) })
 	r := &receiver{Child: child, t: t, encoder: gob.NewEncoder(child.In), decoder: gob.NewDecoder(child.Out)}
 	check(t, errors.Join(r.encoder.Encode(cfg), r.decoder.Decode(&r.urls)))

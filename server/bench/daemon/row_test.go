@@ -32,8 +32,7 @@ type row struct {
 // PostgreSQL server may lose commits.
 func measureRows(t *testing.T, file string, report func(table string, p plan) string, users int, rows []row) {
 	t.Helper()
-	program, err := gobuild.Program(t.Context(), "github.com/avatarstudio/avatarstudio/server/cmd/studiod")
-	check(t, err)
+	program := try(gobuild.Program(t.Context(), "github.com/avatarstudio/avatarstudio/server/cmd/studiod"))(t)
 	all := []measured{{database: sqlite}, {database: postgreSQL}}
 	figures := make([][][]figure, len(all)) // of each row on each database
 	t.Run("rows", func(t *testing.T) {
@@ -105,16 +104,14 @@ func newSetup(t *testing.T, database, dsn, program string, users int, p ports) *
 	t.Helper()
 	s := &setup{t: t, plan: newPlan(), database: database, dsn: dsn, sql: studiotest.OpenSQL(t, dsn), program: []string{program}}
 	if database == postgreSQL {
-		named, err := url.Parse(dsn)
-		check(t, err)
+		named := try(url.Parse(dsn))(t)
 		query := named.Query()
 		query.Del("pool_max_conns") // studiod uses its default
 		named.RawQuery = query.Encode()
 		s.dsn = named.String()
 		s.sql.SetMaxOpenConns(callers)
 		s.sql.SetMaxIdleConns(callers)
-		s.server, err = harness.Postmaster(t.Context(), s.sql)
-		check(t, err)
+		s.server = try(harness.Postmaster(t.Context(), s.sql))(t)
 	}
 	s.users = s.addUsers("ada", users)
 	var secrets []string

@@ -35,8 +35,7 @@ func TestRun_makesAvatarAndVideo(t *testing.T) {
 	request := protocol.Request{
 		Kind: protocol.Video, Request: []byte(`{"text":"Good morning!","avatar_id":"a"}`), AvatarFiles: files, OutputDir: t.TempDir(),
 	}
-	video, err := exchange(t, request, "-speech", "exec:"+voice+" deep")
-	harness.Check(t, err)
+	video := harness.Try(exchange(t, request, "-speech", "exec:"+voice+" deep"))(t)
 	if video.Video != "out.mp4" || video.Thumbnail != "out.jpg" || video.DurationSeconds < 0.4 || video.DurationSeconds > 0.6 {
 		t.Errorf("the video is %+v", video)
 	}
@@ -52,8 +51,7 @@ func TestRun_makesAvatarAndVideo(t *testing.T) {
 	}
 
 	request.Voice, request.Request, request.OutputDir = "pt-br+Annie", []byte(`{"text":"Olá! <b>","language":"pt-PT","speed":2}`), t.TempDir()
-	video, err = exchange(t, request)
-	harness.Check(t, err)
+	video = harness.Try(exchange(t, request))(t)
 	if video.Language != "pt-PT" || len(video.Checks) != 2 || video.Checks[0].Status != protocol.Succeeded {
 		t.Errorf("the video is %+v", video)
 	}

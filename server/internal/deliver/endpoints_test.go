@@ -31,8 +31,7 @@ func TestSQLite_writesTheRowOfAURLOnceASecond(t *testing.T) {
 		if written < seconds || written > seconds+outage {
 			s.t.Errorf("the row is written %d times in %d seconds", written, seconds)
 		}
-		page, err := s.studio.Endpoints(s.t.Context(), s.user.ID, "", 2)
-		check(s.t, err)
+		page := try(s.studio.Endpoints(s.t.Context(), s.user.ID, "", 2))(s.t)
 		all := s.receiver.deliveries()
 		if last := all[len(all)-1].At; len(page.Endpoints) != 1 || !page.Endpoints[0].Last.At.Equal(last.Truncate(time.Microsecond)) {
 			s.t.Errorf("the endpoints are %+v after an attempt at %v", page.Endpoints, last)

@@ -20,6 +20,8 @@ import (
 
 var check = harness.Check
 
+func try[T any](result T, err error) func(t testing.TB) T { return harness.Try(result, err) }
+
 // loadDivisor reduces the load of the larger tests in the short form, and under the race detector, which makes SQLite
 // very slow.
 var loadDivisor = 1
@@ -77,8 +79,7 @@ func (s *fixture) run(test func(s *fixture)) {
 	s.open()
 	s.user = studiotest.AddUser(s.t, s.studio, "ada@example.com")
 	test(s)
-	broken, err := s.db.Check(s.t.Context())
-	check(s.t, err)
+	broken := try(s.db.Check(s.t.Context()))(s.t)
 	for _, violation := range broken {
 		s.t.Error(violation)
 	}
@@ -87,8 +88,7 @@ func (s *fixture) run(test func(s *fixture)) {
 
 func (s *fixture) open() {
 	s.t.Helper()
-	db, err := store.Open(s.t.Context(), s.dsn, store.Config{Exclusive: true, Delivers: true})
-	check(s.t, err)
+	db := try(store.Open(s.t.Context(), s.dsn, store.Config{Exclusive: true, Delivers: true}))(s.t)
 	s.db = db
 	cfg := studiotest.Config(db, s.now)
 	cfg.AutoConsent = func(studio.Subject) bool { return true }
@@ -176,8 +176,7 @@ func (s *fixture) exec(statements ...string) {
 	s.t.Helper()
 	s.transact(func(tx *sql.Tx) {
 		for _, statement := range statements {
-			_, err := tx.ExecContext(s.t.Context(), statement)
-			check(s.t, err)
+			try(tx.ExecContext(s.t.Context(), statement))(s.t)
 		}
 	})
 }
@@ -186,8 +185,7 @@ func (s *fixture) transact(do func(tx *sql.Tx)) {
 	s.t.Helper()
 	db := studiotest.OpenSQL(s.t, s.dsn)
 	defer func() { check(s.t, db.Close()) }()
-	tx, err := db.BeginTx(s.t.Context(), nil)
-	check(s.t, err)
+	tx := try(db.BeginTx(s.t.Context(), nil))(s.t)
 	do(tx)
 	check(s.t, tx.Commit())
 }

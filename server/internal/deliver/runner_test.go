@@ -109,8 +109,7 @@ func TestDeliverer_Run_signsWithEveryValidSecret(t *testing.T) {
 		wantSigned := func(with int) {
 			s.create()
 			time.Sleep(time.Second)
-			secrets, err := s.studio.WebhookSecrets(s.t.Context(), s.user.ID)
-			check(s.t, err)
+			secrets := try(s.studio.WebhookSecrets(s.t.Context(), s.user.ID))(s.t)
 			all := s.receiver.deliveries()
 			var signed []string
 			for _, secret := range all[len(all)-1].Secrets {
@@ -122,8 +121,7 @@ func TestDeliverer_Run_signsWithEveryValidSecret(t *testing.T) {
 		}
 		s.workWhile(studio.SecretOverlap+time.Minute, func() {
 			wantSigned(1)
-			_, err := s.studio.RotateWebhookSecret(s.t.Context(), s.user.ID)
-			check(s.t, err)
+			try(s.studio.RotateWebhookSecret(s.t.Context(), s.user.ID))(s.t)
 			time.Sleep(time.Second) // the secrets are remembered for so long
 			wantSigned(2)
 			time.Sleep(studio.SecretOverlap)

@@ -48,6 +48,8 @@ func setup(t *testing.T) *fixture {
 
 var check = harness.Check
 
+func try[T any](result T, err error) func(t testing.TB) T { return harness.Try(result, err) }
+
 func (b *fixture) write(key, content string) {
 	b.t.Helper()
 	check(b.t, b.Write(b.t.Context(), key, strings.NewReader(content)))
@@ -68,24 +70,19 @@ func (b *fixture) files() (all []string) {
 // directories returns the directories of results.
 func (b *fixture) directories() []string {
 	b.t.Helper()
-	names, err := filepath.Glob(filepath.Join(b.dir, "results", "*"))
-	check(b.t, err)
-	return names
+	return try(filepath.Glob(filepath.Join(b.dir, "results", "*")))(b.t)
 }
 
 // do sends a request. header is a list of names and values.
 func (b *fixture) do(method, url string, header ...string) (*http.Response, string) {
 	b.t.Helper()
-	request, err := http.NewRequestWithContext(b.t.Context(), method, url, nil)
-	check(b.t, err)
+	request := try(http.NewRequestWithContext(b.t.Context(), method, url, nil))(b.t)
 	for i := 0; i < len(header); i += 2 {
 		request.Header.Set(header[i], header[i+1])
 	}
-	response, err := http.DefaultTransport.RoundTrip(request)
-	check(b.t, err)
+	response := try(http.DefaultTransport.RoundTrip(request))(b.t)
 	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(response.Body)
-	check(b.t, err)
+	body := try(io.ReadAll(response.Body))(b.t)
 	return response, string(body)
 }
 
@@ -103,8 +100,7 @@ func TestStore_Write_isAtomic(t *testing.T) {
 	if err := b.Write(ctx, "results/x/out.mp4", strings.NewReader("late")); err == nil {
 		t.Error("a write whose context has ended succeeds")
 	}
-	file, err := b.Open(t.Context(), key)
-	check(t, err)
+	file := try(b.Open(t.Context(), key))(t)
 	defer func() { _ = file.Close() }()
 	if content, _ := io.ReadAll(file); string(content) != "first" {
 		t.Errorf("content %q", content)

@@ -43,8 +43,7 @@ func (b *fixture) content(key string) (content string, found bool) {
 	}
 	check(b.t, err)
 	defer func() { check(b.t, file.Close()) }()
-	all, err := io.ReadAll(file)
-	check(b.t, err)
+	all := try(io.ReadAll(file))(b.t)
 	return string(all), true
 }
 
@@ -177,16 +176,13 @@ func TestS3_outageIsUnavailable(t *testing.T) {
 	other.Store = missing
 	other.isUnavailable()
 
-	silent, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	check(t, err)
+	silent := try(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	defer func() { check(t, silent.Close()) }()
-	address, err := url.Parse(store.URL)
-	check(t, err)
+	address := try(url.Parse(store.URL))(t)
 	query := address.Query()
 	query.Set("endpoint", "http://"+silent.Addr().String())
 	address.RawQuery = query.Encode()
-	other.Store, err = media.Open(t.Context(), media.Config{Bucket: address.String(), Key: []byte("key")})
-	check(t, err)
+	other.Store = try(media.Open(t.Context(), media.Config{Bucket: address.String(), Key: []byte("key")}))(t)
 	other.SetStallTimeout(100 * time.Millisecond)
 	other.isUnavailable() // and the test ends
 }

@@ -234,9 +234,7 @@ func setupIn(t *testing.T, dir, behaviour string, limits render.Limits) fixture 
 
 func (s fixture) lipsync(request string) studio.Subject {
 	s.t.Helper()
-	subject, err := s.studio.CreateLipsync(s.t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(request)})
-	check(s.t, err)
-	return subject
+	return try(s.studio.CreateLipsync(s.t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(request)}))(s.t)
 }
 
 // noWorkDirs fails the test if a rendering has left its working directory behind.
@@ -272,21 +270,17 @@ func TestExec_rendersAvatarAndVideo(t *testing.T) {
 	s := setup(t, "works", render.Limits{})
 	avatar, err := s.studio.CreateAvatar(t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`)})
 	check(t, err)
-	result, err := s.Render(t.Context(), avatar)
-	check(t, err)
+	result := try(s.Render(t.Context(), avatar))(t)
 	if len(result.Checks) != 1 || result.Checks[0] != (studio.Check{Name: "one_face", OK: true, Message: "One."}) {
 		t.Errorf("checks %v", result.Checks)
 	}
-	_, err = s.studio.Rendered(t.Context(), avatar.ID, result, nil)
-	check(t, err)
+	try(s.studio.Rendered(t.Context(), avatar.ID, result, nil))(t)
 	video, err := s.studio.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: s.user.ID, Request: []byte(`{"audio_url":"https://example.com/a","unknown":1e999}`)})
 	check(t, err)
 	for range 2 { // the second time as after a crash
-		result, err = s.Render(t.Context(), video)
-		check(t, err)
+		result = try(s.Render(t.Context(), video))(t)
 	}
-	file, err := s.media.Open(t.Context(), studio.ResultKey(video.ID, result.Video))
-	check(t, err)
+	file := try(s.media.Open(t.Context(), studio.ResultKey(video.ID, result.Video)))(t)
 	if content, _ := io.ReadAll(file); string(content) != "video of https://example.com/aface" {
 		t.Errorf("the video is %q", content)
 	}
@@ -313,10 +307,8 @@ func TestExec_namesSimulatedAvatar(t *testing.T) {
 	s := setup(t, "works", render.Limits{})
 	avatar, err := s.studio.CreateAvatar(t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`)})
 	check(t, err)
-	result, err := simulate.Renderer{}.Render(t.Context(), avatar)
-	check(t, err)
-	avatar, err = s.studio.Rendered(t.Context(), avatar.ID, result, nil)
-	check(t, err)
+	result := try(simulate.Renderer{}.Render(t.Context(), avatar))(t)
+	avatar = try(s.studio.Rendered(t.Context(), avatar.ID, result, nil))(t)
 	if len(avatar.Rendering.Checks) != 1 || !strings.Contains(avatar.Rendering.Checks[0].Message, "simulated") {
 		t.Errorf("the avatar is %+v", avatar)
 	}
@@ -417,8 +409,7 @@ func testCancel(t *testing.T) {
 
 func testLeftover(t *testing.T) {
 	s := setup(t, "leaves a child", render.Limits{})
-	_, err := s.Render(t.Context(), s.lipsync(`{}`))
-	check(t, err)
+	try(s.Render(t.Context(), s.lipsync(`{}`)))(t)
 	s.waitExit(s.child())
 }
 

@@ -44,8 +44,7 @@ func TestInputs_Fetch_acceptsOnlyMedia(t *testing.T) {
 	cfg := studiotest.Config(studiotest.Open(t, studiotest.NewSQLite(t)), time.Now)
 	service := studio.New(cfg)
 	ada, bob := studiotest.AddUser(t, service, "ada@example.com"), studiotest.AddUser(t, service, "bob@example.com")
-	subject, err := service.CreateLipsync(t.Context(), studio.Creation{UserID: ada.ID, Request: []byte("{}")})
-	harness.Check(t, err)
+	subject := try(service.CreateLipsync(t.Context(), studio.Creation{UserID: ada.ID, Request: []byte("{}")}))(t)
 	harness.Check(t, cfg.Media.Write(t.Context(), studio.ResultKey(subject.ID, "out.mp4"), strings.NewReader("video")))
 	inputs := render.Inputs{Sender: guarded, Studio: service, Key: func(address string) (string, bool) {
 		if key, ok := strings.CutPrefix(address, web.URL+"/media/"); ok {

@@ -53,11 +53,9 @@ func TestExec_Voices_withoutADirectoryAreUnavailable(t *testing.T) {
 	for _, listed := range []bool{false, true} {
 		s := setup(t, "speaks", render.Limits{})
 		if listed {
-			_, err := s.Voices(t.Context())
-			check(t, err)
+			try(s.Voices(t.Context()))(t)
 		}
-		found, err := filepath.Glob(filepath.Join(s.dir, "studiod-render-*"))
-		check(t, err)
+		found := try(filepath.Glob(filepath.Join(s.dir, "studiod-render-*")))(t)
 		check(t, os.Rename(found[0], found[0]+".away"))
 		for range 2 {
 			if voices, err := s.Voices(t.Context()); errors.Is(err, studio.ErrUnavailable) == listed || len(voices) > 0 != listed {

@@ -19,6 +19,8 @@ import (
 
 var check = harness.Check
 
+func try[T any](result T, err error) func(t testing.TB) T { return harness.Try(result, err) }
+
 // rendererFunc is a Renderer that calls a function.
 type rendererFunc func(ctx context.Context, subject studio.Subject) (studio.Rendering, error)
 
@@ -114,16 +116,12 @@ func (s *poolFixture) work(d time.Duration) {
 
 func (s *poolFixture) create() studio.Subject {
 	s.t.Helper()
-	subject, err := s.studio.CreateAvatar(s.t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`)})
-	check(s.t, err)
-	return subject
+	return try(s.studio.CreateAvatar(s.t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`)}))(s.t)
 }
 
 func (s *poolFixture) subject(id string) studio.Subject {
 	s.t.Helper()
-	subject, err := s.db.Subject(s.t.Context(), id)
-	check(s.t, err)
-	return subject
+	return try(s.db.Subject(s.t.Context(), id))(s.t)
 }
 
 func (s *poolFixture) exec(statement string) {

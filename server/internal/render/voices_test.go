@@ -31,8 +31,7 @@ func TestExec_listsVoices(t *testing.T) {
 			t.Errorf("%s: a caller that has left gets %v", behaviour, err)
 		}
 		for range 2 {
-			voices, err := s.Voices(t.Context())
-			check(t, err)
+			voices := try(s.Voices(t.Context()))(t)
 			if diff := cmp.Diff(want, voices); diff != "" {
 				t.Errorf("%s: %s", behaviour, diff)
 			}
@@ -49,10 +48,8 @@ func TestExec_listsVoices(t *testing.T) {
 func TestExec_choosesVoice(t *testing.T) {
 	t.Parallel()
 	s := setup(t, "speaks", render.Limits{})
-	avatar, err := s.studio.CreateAvatar(t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`)})
-	check(t, err)
-	_, err = s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil)
-	check(t, err)
+	avatar := try(s.studio.CreateAvatar(t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`)}))(t)
+	try(s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil))(t)
 	for request, want := range map[string]string{
 		`{"text":"Hello"}`: "video by ",
 		`{"text":"Hello","voice":null,"language":"de-AT"}`:           "video by de+f",
@@ -72,8 +69,7 @@ func TestExec_choosesVoice(t *testing.T) {
 			continue
 		}
 		check(t, err)
-		file, err := s.media.Open(t.Context(), studio.ResultKey(video.ID, "out.mp4"))
-		check(t, err)
+		file := try(s.media.Open(t.Context(), studio.ResultKey(video.ID, "out.mp4")))(t)
 		if content, _ := io.ReadAll(file); string(content) != want {
 			t.Errorf("%s: %q", request, content)
 		}

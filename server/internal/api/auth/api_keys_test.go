@@ -29,8 +29,7 @@ func (k *keys) tokens(t *testing.T) *auth.Tokens {
 	t.Helper()
 	k.now = time.Date(2026, 1, 12, 12, 0, 0, 0, time.UTC)
 	now := func() time.Time { return k.now }
-	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, now)
-	check(t, err)
+	tokens := try(auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, now))(t)
 	tokens.APIKeys = &auth.APIKeys{Now: now, Check: func(context.Context, []byte) (studio.APIKey, error) {
 		k.read++
 		return k.key, k.err

@@ -22,13 +22,13 @@ import (
 
 var check = harness.Check
 
+func try[T any](result T, err error) func(t testing.TB) T { return harness.Try(result, err) }
+
 func TestTokens_acceptIssuedTokens(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 12, 12, 0, 0, 0, time.UTC)
-	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, func() time.Time { return now })
-	check(t, err)
-	token, err := tokens.Issue(studio.AccessToken{UserID: "ada", SessionID: "session", IssuedAt: now})
-	check(t, err)
+	tokens := try(auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, func() time.Time { return now }))(t)
+	token := try(tokens.Issue(studio.AccessToken{UserID: "ada", SessionID: "session", IssuedAt: now}))(t)
 	for range 2 {
 		if principal, err := tokens.Verify(token); err != nil || principal.UserID != "ada" {
 			t.Errorf("got %v, %v", principal, err)
@@ -46,8 +46,7 @@ func TestTokens_rejectForeignTokens(t *testing.T) {
 	seed := auth.NewSeed()
 	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: seed}}, time.Now)
 	check(t, err)
-	others, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, time.Now)
-	check(t, err)
+	others := try(auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, time.Now))(t)
 	foreign, _ := others.Issue(studio.AccessToken{UserID: "ada", SessionID: "session", IssuedAt: time.Now()})
 	token, _ := tokens.Issue(studio.AccessToken{UserID: "ada", SessionID: "session", IssuedAt: time.Now()})
 	claims := jwt.MapClaims{"iss": "avatarstudio", "sub": "ada", "sid": "session", "exp": time.Now().Add(time.Hour).Unix()}
@@ -63,9 +62,7 @@ func TestTokens_rejectForeignTokens(t *testing.T) {
 		token.Header["kid"] = issued.Header["kid"]
 		maps.Copy(token.Header, header)
 		maps.Copy(token.Claims.(jwt.MapClaims), more)
-		text, err := token.SignedString(ed25519.NewKeyFromSeed(seed))
-		check(t, err)
-		return text
+		return try(token.SignedString(ed25519.NewKeyFromSeed(seed)))(t)
 	}
 	if _, err := tokens.Verify(signed(nil, nil)); err != nil {
 		t.Error("the token that the others differ from is refused")
@@ -97,14 +94,10 @@ func TestTokens_readAndKeepAfterErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := auth.SigningKey{Seed: auth.NewSeed()}, auth.SigningKey{Seed: auth.NewSeed(), From: time.Now()}
 		issued := func(by *auth.Tokens, user string) string {
-			token, err := by.Issue(studio.AccessToken{UserID: user, SessionID: "session", IssuedAt: time.Now()})
-			check(t, err)
-			return token
+			return try(by.Issue(studio.AccessToken{UserID: user, SessionID: "session", IssuedAt: time.Now()}))(t)
 		}
-		tokens, err := auth.NewTokens([]auth.SigningKey{first}, time.Now)
-		check(t, err)
-		other, err := auth.NewTokens([]auth.SigningKey{second}, time.Now)
-		check(t, err)
+		tokens := try(auth.NewTokens([]auth.SigningKey{first}, time.Now))(t)
+		other := try(auth.NewTokens([]auth.SigningKey{second}, time.Now))(t)
 		revoked, rotated := issued(tokens, "ada"), issued(other, "bob")
 		var up atomic.Bool
 		log := slog.New(slog.DiscardHandler)
@@ -183,8 +176,7 @@ func TestTokens_rejectRevokedTokens(t *testing.T) {
 		return map[string]time.Time{"ada": revoked}, nil
 	}}
 	check(t, revocations.Load(t.Context(), revoked))
-	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, func() time.Time { return revoked })
-	check(t, err)
+	tokens := try(auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, func() time.Time { return revoked }))(t)
 	tokens.Revocations = revocations
 	for at, valid := range map[time.Time]bool{
 		revoked.Add(-time.Millisecond): false,
@@ -192,14 +184,12 @@ func TestTokens_rejectRevokedTokens(t *testing.T) {
 		revoked.Add(time.Microsecond):  true,
 		revoked.Add(time.Millisecond):  true,
 	} {
-		token, err := tokens.Issue(studio.AccessToken{UserID: "ada", SessionID: "session", IssuedAt: at})
-		check(t, err)
+		token := try(tokens.Issue(studio.AccessToken{UserID: "ada", SessionID: "session", IssuedAt: at}))(t)
 		if _, err := tokens.Verify(token); (err == nil) != valid {
 			t.Errorf("issued %v after the revocation: %v", at.Sub(revoked), err)
 		}
 	}
-	other, err := tokens.Issue(studio.AccessToken{UserID: "bob", SessionID: "session", IssuedAt: revoked})
-	check(t, err)
+	other := try(tokens.Issue(studio.AccessToken{UserID: "bob", SessionID: "session", IssuedAt: revoked}))(t)
 	if _, err := tokens.Verify(other); err != nil {
 		t.Errorf("a token of another user: %v", err)
 	}
@@ -210,9 +200,7 @@ func TestTokens_rotateKeys(t *testing.T) {
 	now := time.Date(2026, 1, 12, 12, 0, 0, 0, time.UTC)
 	first, second := auth.SigningKey{Seed: auth.NewSeed()}, auth.SigningKey{Seed: auth.NewSeed(), From: now.Add(auth.KeyOverlap)}
 	open := func(keys ...auth.SigningKey) *auth.Tokens {
-		tokens, err := auth.NewTokens(keys, func() time.Time { return now })
-		check(t, err)
-		return tokens
+		return try(auth.NewTokens(keys, func() time.Time { return now }))(t)
 	}
 	// Other daemons load the new key slightly earlier or later.
 	late, early := open(first), open(second, first)
@@ -221,9 +209,7 @@ func TestTokens_rotateKeys(t *testing.T) {
 		return err == nil
 	}
 	issue := func(tokens *auth.Tokens) string {
-		token, err := tokens.Issue(studio.AccessToken{UserID: "ada", SessionID: "session", IssuedAt: now})
-		check(t, err)
-		return token
+		return try(tokens.Issue(studio.AccessToken{UserID: "ada", SessionID: "session", IssuedAt: now}))(t)
 	}
 	if !valid(late, issue(early)) {
 		t.Error("before it takes over, the new key signs")

@@ -56,8 +56,7 @@ func TestTokens_EndStreams(t *testing.T) {
 				request, err := http.NewRequestWithContext(ctx, http.MethodGet, service.URL+"/v1/events/stream", http.NoBody)
 				check(t, err)
 				request.Header.Set("Authorization", "Bearer "+token)
-				response, err := http.DefaultClient.Do(request)
-				check(t, err)
+				response := try(http.DefaultClient.Do(request))(t)
 				t.Cleanup(func() { _ = response.Body.Close() })
 				if response.StatusCode != http.StatusOK {
 					t.Fatal(response.Status)

@@ -43,8 +43,7 @@ func TestS3_Open_trustsNoAnswer(t *testing.T) { //nolint:paralleltest // it sets
 		file, err := b.Open(t.Context(), "file")
 		if err == nil {
 			if name == "no range" {
-				_, err = file.Seek(5, io.SeekStart)
-				harness.Check(t, err)
+				harness.Try(file.Seek(5, io.SeekStart))(t)
 			}
 			var content []byte
 			if content, err = io.ReadAll(file); err == nil {
@@ -97,8 +96,7 @@ func TestS3_Write_needsMemoryForOnePart(t *testing.T) { //nolint:paralleltest //
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", t.TempDir()+"/none")
 	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")
 	t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", store.URL+"/role")
-	b, err := bucket.Open("s3://studio/folder?endpoint=" + url.QueryEscape(store.URL))
-	harness.Check(t, err)
+	b := harness.Try(bucket.Open("s3://studio/folder?endpoint=" + url.QueryEscape(store.URL)))(t)
 	before := inUse()
 	harness.Check(t, b.Write(t.Context(), "large.mp4", "video/mp4", io.LimitReader(zeros{}, size)))
 	if used := most.Load() - before; received.Load() != size || used < part || used > part+part/4 {
@@ -118,8 +116,7 @@ func TestOpen_refusesOtherLocations(t *testing.T) {
 		}
 	}
 	for i, location := range []string{"file:dir", "s3://studio?region=eu-central-1", "s3://studio/a/b/?endpoint=https://localhost:9000"} {
-		b, err := bucket.Open(location)
-		harness.Check(t, err)
+		b := harness.Try(bucket.Open(location))(t)
 		if !strings.Contains(b.Location(), []string{"/dir/", "studio", "/b/"}[i]) {
 			t.Errorf("%q has the location %q", location, b.Location())
 		}

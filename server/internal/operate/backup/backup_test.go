@@ -25,6 +25,8 @@ import (
 
 var check = harness.Check
 
+func try[T any](result T, err error) func(t testing.TB) T { return harness.Try(result, err) }
+
 // machine is a database with its media, and backups of both.
 type machine struct {
 	*Backup
@@ -57,8 +59,7 @@ func newMachine(t *testing.T, place, dsn string, keys *keyring.Keyring) *machine
 
 func openMedia(t *testing.T, dir string) *media.Store {
 	t.Helper()
-	m, err := media.Open(t.Context(), media.Config{Bucket: "file:" + dir, Key: []byte("key")})
-	check(t, err)
+	m := try(media.Open(t.Context(), media.Config{Bucket: "file:" + dir, Key: []byte("key")}))(t)
 	t.Cleanup(func() { check(t, m.Close()) })
 	return m
 }
@@ -77,8 +78,7 @@ func (m *machine) addUser(id string) error {
 func (m *machine) backUpAfter(d time.Duration) time.Time {
 	m.t.Helper()
 	m.clock.Add(d)
-	_, err := m.backUp(m.t.Context())
-	check(m.t, err)
+	try(m.backUp(m.t.Context()))(m.t)
 	return m.Status().Last
 }
 
@@ -275,8 +275,7 @@ func TestBackup_skipsWhatIsFromTheFuture(t *testing.T) {
 	m.backUpAfter(24 * time.Hour) // marks what was deleted
 	addPoints(5*7, 24*time.Hour)
 	m.backUpAfter(24 * time.Hour)
-	points, err := list(t.Context(), m.place)
-	check(t, err)
+	points := try(list(t.Context(), m.place))(t)
 	past, left := split(points, m.clock.Now())
 	if len(past) < 10 || len(left) == 0 || strings.Count(m.log.String(), "backups are skipped") != 1 {
 		t.Errorf("kept are %d backups, and %d from the future", len(past), len(left))
@@ -338,8 +337,7 @@ func TestBackup_keepsWhatItNeedsAndWhatIsNotItsOwn(t *testing.T) {
 	// Until no kept backup needs the file.
 	for range 5 * 7 {
 		deleted := versions() < 2
-		points, err := list(t.Context(), m.place)
-		check(t, err)
+		points := try(list(t.Context(), m.place))(t)
 		if oldest := points[0].time; deleted && time.Since(oldest) > 0 && oldest.Before(m.Status().Began.Add(3*time.Hour)) {
 			t.Fatalf("the file is gone, but the backup of %v needs it", oldest)
 		}
@@ -375,8 +373,7 @@ func TestBackup_ofPostgreSQLCopiesMedia(t *testing.T) {
 	m.write("results/1/out.mp4", "content")
 	m.backUpAfter(0)
 	files := openMedia(t, t.TempDir())
-	restored, err := Restore(t.Context(), Restoration{Place: place, At: "latest", Media: files, Now: m.clock.Now})
-	check(t, err)
+	restored := try(Restore(t.Context(), Restoration{Place: place, At: "latest", Media: files, Now: m.clock.Now}))(t)
 	if content, err := read(t.Context(), files, "results/1/out.mp4"); content != "content" || restored.Database || restored.Files != 1 {
 		t.Errorf("restored are %q, %v, %v", content, err, restored)
 	}
@@ -401,8 +398,7 @@ func TestBackup_isNotWrittenWhileADiskIsNotMounted(t *testing.T) {
 			if empty {
 				check(t, os.Mkdir(unmounted, 0o700))
 			}
-			again, err := Open(t.Context(), m.cfg)
-			check(t, err)
+			again := try(Open(t.Context(), m.cfg))(t)
 			for _, b := range []*Backup{m.Backup, again} {
 				m.clock.Add(2 * time.Hour)
 				if _, err := b.backUp(t.Context()); !errors.Is(err, media.ErrGone) {

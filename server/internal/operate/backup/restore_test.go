@@ -26,8 +26,7 @@ func restoreAt(t *testing.T, m *machine, at string, keys *keyring.Keyring) (*sto
 	dsn, files := "sqlite:"+filepath.Join(t.TempDir(), "new", "studio.db"), openMedia(t, t.TempDir())
 	_, err := Restore(t.Context(), Restoration{Place: m.cfg.Place, At: at, Database: dsn, Media: files, Keys: keys, Now: m.clock.Now})
 	check(t, err)
-	left, err := filepath.Glob(strings.TrimPrefix(dsn, "sqlite:") + ".*")
-	check(t, err)
+	left := try(filepath.Glob(strings.TrimPrefix(dsn, "sqlite:") + ".*"))(t)
 	if len(left) > 1 { // the lock
 		t.Errorf("%v are left", left)
 	}
@@ -127,8 +126,7 @@ func TestRestore_findsDamage(t *testing.T) {
 		first := m.backUpAfter(0)
 		second := m.backUpAfter(time.Hour)
 		point := filepath.Join(dir, pointKey(second, databaseExtension+m.sealer.extension()))
-		content, err := os.ReadFile(point)
-		check(t, err)
+		content := try(os.ReadFile(point))(t)
 		content[len(content)/2] ^= 1
 		check(t, os.WriteFile(point, content, 0o600))
 		var damaged []string

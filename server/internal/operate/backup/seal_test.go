@@ -35,8 +35,7 @@ func TestSeal_refusesEachFileUnderEachOtherKey(t *testing.T) {
 		}
 		check(t, m.media.Erase(t.Context(), upload))
 		m.backUpAfter(3 * time.Hour)
-		_, err := m.upload(t.Context(), "", pointKey(m.clock.Now(), mediaExtension+sealedExtension)) // as of PostgreSQL
-		check(t, err)
+		try(m.upload(t.Context(), "", pointKey(m.clock.Now(), mediaExtension+sealedExtension)))(t) // as of PostgreSQL
 		files := make(map[string]string)
 		for _, key := range append(m.keys(""), media.Mark) {
 			file, err := m.place.Open(t.Context(), key)

@@ -33,8 +33,7 @@ func newPeer(t *testing.T, p *pipes, received func(*http2.Framer, http2.Frame)) 
 	t.Helper()
 	c := tls.Client(p.raw("192.0.2.1"), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
 	harness.Check(t, c.HandshakeContext(t.Context()))
-	_, err := io.WriteString(c, http2.ClientPreface)
-	harness.Check(t, err)
+	harness.Try(io.WriteString(c, http2.ClientPreface))(t)
 	client := &peer{Framer: http2.NewFramer(c, c), closed: make(chan struct{}), block: getBlock(), stream: math.MaxUint32}
 	harness.Check(t, client.WriteSettings())
 	go func() {
@@ -141,10 +140,8 @@ func TestListener_closesConnectionsThatFloodWithFrames(t *testing.T) {
 // ask sends a request that must succeed.
 func ask(t *testing.T, client http.RoundTripper) {
 	t.Helper()
-	answer, err := client.RoundTrip(post(t, nil))
-	harness.Check(t, err)
-	_, err = io.Copy(io.Discard, answer.Body)
-	harness.Check(t, err)
+	answer := harness.Try(client.RoundTrip(post(t, nil)))(t)
+	harness.Try(io.Copy(io.Discard, answer.Body))(t)
 	harness.Check(t, answer.Body.Close())
 }
 

@@ -376,8 +376,7 @@ func TestListener_limitsTheNumberOfHeaders(t *testing.T) {
 		for n, want := range map[int]int{125: http.StatusOK, 126: http.StatusRequestHeaderFieldsTooLarge} { // the client adds three
 			request := post(t, nil)
 			request.Header["X"] = make([]string, n)
-			answer, err := client.RoundTrip(request)
-			harness.Check(t, err)
+			answer := harness.Try(client.RoundTrip(request))(t)
 			harness.Check(t, answer.Body.Close())
 			if answer.StatusCode != want {
 				t.Errorf("HTTP/2: %d headers are answered %d", n, answer.StatusCode)

@@ -43,8 +43,7 @@ func eachProtocol(t *testing.T, cfg httpserver.Config, test func(t *testing.T, e
 				c := p.dial(address)
 				return func(bytes int) *http.Response {
 					_, _ = fmt.Fprintf(c, "GET /?bytes=%d HTTP/1.1\r\nHost: studio\r\n\r\n", bytes)
-					answer, err := http.ReadResponse(c.answers, nil)
-					harness.Check(t, err)
+					answer := harness.Try(http.ReadResponse(c.answers, nil))(t)
 					time.Sleep(time.Millisecond) // responses begin at different times
 					return answer
 				}
@@ -62,8 +61,7 @@ func eachProtocol(t *testing.T, cfg httpserver.Config, test func(t *testing.T, e
 				return func(bytes int) *http.Response {
 					request := post(t, nil)
 					request.Method, request.URL.RawQuery = http.MethodGet, fmt.Sprintf("bytes=%d", bytes)
-					answer, err := client.RoundTrip(request)
-					harness.Check(t, err)
+					answer := harness.Try(client.RoundTrip(request))(t)
 					time.Sleep(time.Millisecond) // responses begin at different times
 					return answer
 				}
@@ -245,8 +243,7 @@ func TestListener_closesHTTP2ConnectionsThatAcceptNoData(t *testing.T) {
 // serveTCP serves a handler on a port of this machine.
 func serveTCP(t *testing.T, cfg httpserver.Config, handler http.HandlerFunc) (address string) {
 	t.Helper()
-	inner, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	harness.Check(t, err)
+	inner := harness.Try(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	l, s := httpserver.New(inner, cfg), &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
 	l.Install(s)
 	served := make(chan struct{})
@@ -276,8 +273,7 @@ func TestListener_sendsLargeFiles(t *testing.T) {
 				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, scheme+"://"+address, nil)
 				harness.Check(t, err)
 				request.Header.Set("Range", part)
-				answer, err := transport.RoundTrip(request)
-				harness.Check(t, err)
+				answer := harness.Try(transport.RoundTrip(request))(t)
 				if got, err := io.ReadAll(answer.Body); err != nil || !bytes.Equal(got, want) {
 					t.Errorf("%s, %s: %d bytes and %v, want %d", answer.Proto, part, len(got), err, len(want))
 				}

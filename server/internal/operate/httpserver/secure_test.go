@@ -64,9 +64,7 @@ func counted(client *http.Transport, dials *int) *http.Transport {
 
 func post(t *testing.T, body io.Reader) *http.Request {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://studio/", body)
-	harness.Check(t, err)
-	return request
+	return harness.Try(http.NewRequestWithContext(t.Context(), http.MethodPost, "https://studio/", body))(t)
 }
 
 func TestListener_countsHTTP2RequestsAsConnections(t *testing.T) {

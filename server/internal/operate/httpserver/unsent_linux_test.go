@@ -28,8 +28,7 @@ func TestListener_limitsUnsentData(t *testing.T) {
 	dialer := net.Dialer{Control: func(_, _ string, c syscall.RawConn) (err error) {
 		return c.Control(func(fd uintptr) { err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 1) })
 	}}
-	c, err := dialer.DialContext(t.Context(), "tcp", address)
-	harness.Check(t, err)
+	c := harness.Try(dialer.DialContext(t.Context(), "tcp", address))(t)
 	defer func() { _ = c.Close() }()
 	if _, err := io.WriteString(c, get); err != nil {
 		t.Fatal(err)

@@ -23,6 +23,8 @@ import (
 
 var check = harness.Check
 
+func try[T any](result T, err error) func(t testing.TB) T { return harness.Try(result, err) }
+
 func want(t *testing.T, m *metrics.Metrics, lines ...string) {
 	t.Helper()
 	response := httptest.NewRecorder()
@@ -83,14 +85,11 @@ func TestMetrics_reportTheQueue(t *testing.T) {
 		service := studio.New(studiotest.Config(db, func() time.Time { return time.Now().Add(-time.Hour) }))
 		user := studiotest.AddUser(t, service, "ada@example.com")
 		for range 2 {
-			_, err := service.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: []byte("{}")})
-			check(t, err)
+			try(service.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: []byte("{}")}))(t)
 		}
 		later := studio.New(studiotest.Config(db, func() time.Time { return time.Now().Add(time.Hour) }))
-		retried, err := later.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: []byte("{}")})
-		check(t, err)
-		_, err = later.Rendered(t.Context(), retried.ID, studio.Rendering{}, &studio.RenderError{Retry: true})
-		check(t, err)
+		retried := try(later.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: []byte("{}")}))(t)
+		try(later.Rendered(t.Context(), retried.ID, studio.Rendering{}, &studio.RenderError{Retry: true}))(t)
 		claimed, _, err := db.ClaimRenderings(t.Context(), "process", time.Now(), 1)
 		check(t, err)
 		if len(claimed) != 1 {
@@ -100,15 +99,13 @@ func TestMetrics_reportTheQueue(t *testing.T) {
 			UserID: user.ID, Request: []byte("{}"), Webhook: studio.Registration{URL: "https://hooks.example.com/", Enabled: true},
 		})
 		check(t, err)
-		_, err = service.Rendered(t.Context(), due.ID, studio.Rendering{}, nil)
-		check(t, err)
+		try(service.Rendered(t.Context(), due.ID, studio.Rendering{}, nil))(t)
 		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://a.example.com", Until: time.Now().Add(time.Hour)}))
 		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://b.example.com", Until: time.Now().Add(-time.Hour)}))
 
 		m.Watch(db)
 		want(t, m, `studiod_database_up 1`, `studiod_queue_due{work="rendering"} 1`, `studiod_queue_due{work="delivery"} 1`, `studiod_breakers_open 1`)
-		status, err := db.Status(t.Context())
-		check(t, err)
+		status := try(db.Status(t.Context()))(t)
 		for work, oldest := range map[string]time.Duration{"rendering": status.Rendering.Oldest, "delivery": status.Delivery.Oldest} {
 			if oldest < time.Hour || oldest > time.Hour+10*time.Minute {
 				t.Errorf("the oldest %s is due for %v", work, oldest)

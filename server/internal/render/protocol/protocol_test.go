@@ -31,8 +31,7 @@ func TestWriteRequest_roundTrips(t *testing.T) {
 	var line bytes.Buffer
 	harness.Check(t, protocol.WriteRequest(&line, request()))
 	validate(t, "request", line.Bytes())
-	got, err := protocol.ReadRequest(&line)
-	harness.Check(t, err)
+	got := harness.Try(protocol.ReadRequest(&line))(t)
 	if diff := cmp.Diff(request(), got); diff != "" {
 		t.Error(diff)
 	}
@@ -237,16 +236,12 @@ func write(t *testing.T, output *bytes.Buffer, message protocol.Message) {
 // validate checks document against a definition of protocol.schema.json.
 func validate(t *testing.T, definition string, document []byte) {
 	t.Helper()
-	data, err := os.ReadFile("protocol.schema.json")
-	harness.Check(t, err)
-	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
-	harness.Check(t, err)
+	data := harness.Try(os.ReadFile("protocol.schema.json"))(t)
+	schema := harness.Try(jsonschema.UnmarshalJSON(bytes.NewReader(data)))(t)
 	compiler := jsonschema.NewCompiler()
 	harness.Check(t, compiler.AddResource("protocol.schema.json", schema))
-	compiled, err := compiler.Compile("protocol.schema.json#/$defs/" + definition)
-	harness.Check(t, err)
-	instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
-	harness.Check(t, err)
+	compiled := harness.Try(compiler.Compile("protocol.schema.json#/$defs/" + definition))(t)
+	instance := harness.Try(jsonschema.UnmarshalJSON(bytes.NewReader(document)))(t)
 	if err := compiled.Validate(instance); err != nil {
 		t.Errorf("%s\n%v", document, err)
 	}

@@ -51,19 +51,15 @@ type deployment struct {
 
 func deploy(t *testing.T, dsn string) *deployment {
 	t.Helper()
-	db, err := store.Open(t.Context(), dsn, store.Config{})
-	check(t, err)
+	db := try(store.Open(t.Context(), dsn, store.Config{}))(t)
 	cfg := studiotest.Config(db, time.Now)
 	cfg.Passwords = studiotest.WeakPasswords{}
 	service := studio.New(cfg)
-	user, err := service.AddUser(t.Context(), "", email, password)
-	check(t, err)
-	secrets, err := service.WebhookSecrets(t.Context(), user.ID)
-	check(t, err)
+	user := try(service.AddUser(t.Context(), "", email, password))(t)
+	secrets := try(service.WebhookSecrets(t.Context(), user.ID))(t)
 	check(t, db.Close())
 	d := &deployment{t: t, dsn: dsn, userID: user.ID, written: make(chan struct{}, 1), conns: make(map[net.Conn]bool)}
-	d.secret, err = webhook.ParseSecret(secrets[0])
-	check(t, err)
+	d.secret = try(webhook.ParseSecret(secrets[0]))(t)
 	d.transport.DialContext = d.dial
 	t.Cleanup(d.transport.CloseIdleConnections)
 	d.client = d.newClient(client.Retry{Attempts: 1})
@@ -219,8 +215,7 @@ func (d *deployment) start(args ...string) *harness.Daemon {
 // startOn is start with another DSN.
 func (d *deployment) startOn(dsn string, args ...string) *harness.Daemon {
 	d.t.Helper()
-	path, err := daemonProgram()
-	check(d.t, err)
+	path := try(daemonProgram())(d.t)
 	args = append([]string{"--renderer=simulate:0s"}, args...)
 	p := harness.RunDaemon(d.t, harness.Serve(context.Background(), []string{path}, dsn, args...))
 	d.connect(p)
@@ -230,8 +225,7 @@ func (d *deployment) startOn(dsn string, args ...string) *harness.Daemon {
 // startWorker starts "studiod work", and waits until it is ready.
 func (d *deployment) startWorker(args ...string) *harness.Process {
 	d.t.Helper()
-	path, err := daemonProgram()
-	check(d.t, err)
+	path := try(daemonProgram())(d.t)
 	args = append([]string{"work", "--log-format", "text", "--db", d.dsn, "--media", "file:" + d.t.TempDir(), "--renderer", "simulate"}, args...)
 	p := harness.Run(d.t, exec.Command(path, args...))
 	check(d.t, p.AwaitLog("msg=working"))
@@ -241,11 +235,9 @@ func (d *deployment) startWorker(args ...string) *harness.Process {
 // lockEvents prevents all other processes from writing events and attempts until unlock is called.
 func lockEvents(t *testing.T, dsn string) (unlock func()) {
 	t.Helper()
-	tx, err := studiotest.OpenSQL(t, dsn).BeginTx(t.Context(), nil)
-	check(t, err)
+	tx := try(studiotest.OpenSQL(t, dsn).BeginTx(t.Context(), nil))(t)
 	if !strings.HasPrefix(dsn, "sqlite:") { // on SQLite, BEGIN IMMEDIATE is the lock
-		_, err = tx.ExecContext(t.Context(), "LOCK TABLE events, attempts IN EXCLUSIVE MODE")
-		check(t, err)
+		try(tx.ExecContext(t.Context(), "LOCK TABLE events, attempts IN EXCLUSIVE MODE"))(t)
 	}
 	return func() { check(t, tx.Rollback()) }
 }
@@ -257,8 +249,7 @@ func (d *deployment) seed(subjects, events int, urls ...string) {
 	d.t.Helper()
 	db := studiotest.OpenSQL(d.t, d.dsn)
 	defer func() { check(d.t, db.Close()) }()
-	tx, err := db.BeginTx(d.t.Context(), nil)
-	check(d.t, err)
+	tx := try(db.BeginTx(d.t.Context(), nil))(d.t)
 	for _, url := range urls {
 		d.seeded++
 		check(d.t, studiotest.Backlog{

@@ -166,15 +166,13 @@ func TestRollingUpdate_toNextVersion(t *testing.T) {
 	defer stop()
 	r.waitAccepted(some)
 
-	migration, err := studiotest.OpenSQL(t, d.dsn).BeginTx(t.Context(), nil)
-	check(t, err)
+	migration := try(studiotest.OpenSQL(t, d.dsn).BeginTx(t.Context(), nil))(t)
 	for _, statement := range []string{
 		`ALTER TABLE subjects ADD COLUMN next TEXT NOT NULL DEFAULT 'new'`,
 		`UPDATE compatibility SET oldest = version, version = 9999`,
 		`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, TRUE)`,
 	} {
-		_, err = migration.ExecContext(t.Context(), statement)
-		check(t, err)
+		try(migration.ExecContext(t.Context(), statement))(t)
 	}
 	check(t, migration.Commit())
 	second := d.start()

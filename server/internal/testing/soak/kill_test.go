@@ -40,8 +40,7 @@ func TestSIGKILL_beforeCommitCreatesNothing(t *testing.T) {
 			t.Errorf("%d avatars exist, want none", subjects)
 		}
 		p = d.start()
-		_, err := d.createAvatar(t.Context(), "ada", r.urls[0])
-		check(t, err)
+		try(d.createAvatar(t.Context(), "ada", r.urls[0]))(t)
 		r.waitAccepted(3)
 		check(t, p.Stop())
 		r.wantAllDelivered(d, 3, 0)

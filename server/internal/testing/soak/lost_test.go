@@ -24,8 +24,7 @@ func TestDatabaseLost_stopsDaemonAndRejectsWrites(t *testing.T) {
 	}{
 		{"Deleted", func(t *testing.T, path string) { check(t, os.Remove(path)) }},
 		{"Replaced", func(t *testing.T, path string) {
-			data, err := os.ReadFile(path)
-			check(t, err)
+			data := try(os.ReadFile(path))(t)
 			check(t, os.WriteFile(path+".copy", data, 0o600))
 			check(t, os.Rename(path+".copy", path))
 		}},

@@ -33,3 +33,5 @@ var daemonProgram = sync.OnceValues(func() (string, error) {
 })
 
 var check = harness.Check
+
+func try[T any](result T, err error) func(t testing.TB) T { return harness.Try(result, err) }

@@ -51,8 +51,7 @@ func TestDatabaseBusy_delaysWritesAndDuplicatesNothing(t *testing.T) {
 			}
 			check(t, p.AwaitLog("attempt not recorded"))
 			unlock()
-			_, err = d.createAvatar(t.Context(), "bob", r.urls[0])
-			check(t, err)
+			try(d.createAvatar(t.Context(), "bob", r.urls[0]))(t)
 			all += 3
 		} else {
 			release()
@@ -139,20 +138,17 @@ func smallTablespace(t *testing.T) (disk, dsn string) {
 		t.Skipf("cannot mount a file system (%v: %s)", err, output)
 	}
 	t.Cleanup(func() { check(t, syscall.Unmount(disk, syscall.MNT_DETACH)) })
-	owner, err := os.Stat(filepath.Join(cluster.Directory, "data"))
-	check(t, err)
+	owner := try(os.Stat(filepath.Join(cluster.Directory, "data")))(t)
 	user := owner.Sys().(*syscall.Stat_t)
 	check(t, os.Chown(disk, int(user.Uid), int(user.Gid)))
-	_, err = studiotest.OpenSQL(t, cluster.DSN).ExecContext(t.Context(), `CREATE TABLESPACE small LOCATION '`+disk+`'`)
-	check(t, err)
+	try(studiotest.OpenSQL(t, cluster.DSN).ExecContext(t.Context(), `CREATE TABLESPACE small LOCATION '`+disk+`'`))(t)
 	return disk, studiotest.NewSchema(t, cluster.DSN) + "&default_tablespace=small"
 }
 
 // fillDisk writes a file until its file system is full.
 func fillDisk(t *testing.T, path string) {
 	t.Helper()
-	file, err := os.Create(path)
-	check(t, err)
+	file := try(os.Create(path))(t)
 	if _, err := io.Copy(file, endless{}); !errors.Is(err, syscall.ENOSPC) {
 		t.Fatalf("the disk is not full: %v", err)
 	}

@@ -15,13 +15,11 @@ import (
 func startPair(t *testing.T) (primary, standby *studiotest.Cluster) {
 	t.Helper()
 	primary = studiotest.NewCluster(t, "fsync=off")
-	standby, err := primary.StartStandby("fsync=off")
-	check(t, err)
+	standby = try(primary.StartStandby("fsync=off"))(t)
 	t.Cleanup(func() { check(t, standby.Close()) })
 	db := studiotest.OpenSQL(t, primary.DSN)
 	for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
-		_, err = db.ExecContext(t.Context(), statement)
-		check(t, err)
+		try(db.ExecContext(t.Context(), statement))(t)
 	}
 	return primary, standby
 }

@@ -38,8 +38,7 @@ func TestDatabaseUnusable_causesTimely503AndRecovers(t *testing.T) {
 			execute := func(statement string) func() {
 				return func() {
 					for _, s := range []string{statement, `SELECT pg_reload_conf()`} {
-						_, err := operator.ExecContext(t.Context(), s)
-						check(t, err)
+						try(operator.ExecContext(t.Context(), s))(t)
 					}
 				}
 			}
@@ -103,10 +102,8 @@ const maxRecovery = store.RenderLease + 12*time.Second
 // withHost returns a DSN with the host of another one as its second host.
 func withHost(t *testing.T, dsn, second string) string {
 	t.Helper()
-	both, err := url.Parse(dsn)
-	check(t, err)
-	other, err := url.Parse(second)
-	check(t, err)
+	both := try(url.Parse(dsn))(t)
+	other := try(url.Parse(second))(t)
 	both.Host += "," + other.Host
 	return both.String()
 }

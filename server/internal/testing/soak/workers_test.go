@@ -20,8 +20,7 @@ func TestWorkers_announceEachStateOnceDespiteKills(t *testing.T) {
 	p := d.start("--render-workers", "0")
 	avatars, kills := 20**scale, *scale
 	for i := range avatars {
-		_, err := d.createAvatar(t.Context(), fmt.Sprint(i), r.urls[i%len(r.urls)])
-		check(t, err)
+		try(d.createAvatar(t.Context(), fmt.Sprint(i), r.urls[i%len(r.urls)]))(t)
 	}
 	r.waitAccepted(avatars) // the first state; no process renders yet
 	args := []string{"--render-workers", "3", "--renderer=simulate:500ms"}

@@ -30,8 +30,7 @@ func TestBrowser_playsWithCaptions(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, output)
 	}
-	video, err := os.ReadFile(path)
-	check(t, err)
+	video := try(os.ReadFile(path))(t)
 	check(t, s.media.Write(t.Context(), studio.ResultKey(id, "video.mp4"), bytes.NewReader(video)))
 	check(t, s.media.Write(t.Context(), studio.ResultKey(id, "speech.vtt"), strings.NewReader("WEBVTT\n\n00:00.000 --> 00:01.000\n<i>Good</i> morning.\n")))
 	s.update(id, studio.ProjectChange{Title: new("Welcome to the team 👩‍👩‍👧‍👦 — " + strings.Repeat("Donaudampfschifffahrtsgesellschaft ", 3))})

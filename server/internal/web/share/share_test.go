@@ -19,6 +19,8 @@ import (
 
 var check = harness.Check
 
+func try[T any](result T, err error) func(t testing.TB) T { return harness.Try(result, err) }
+
 // site is a server with a user, who is a member of a workspace.
 type site struct {
 	*httptest.Server
@@ -39,8 +41,7 @@ func newSite(t *testing.T, db studio.Store) *site {
 	cfg.Media, cfg.PublicURL = files, "https://studio.example"
 	s := &site{t: t, studio: studio.New(cfg), media: files}
 	s.user = studiotest.AddUser(t, s.studio, "ada@example.com")
-	workspace, err := s.studio.AddWorkspace(t.Context(), "", "Team")
-	check(t, err)
+	workspace := try(s.studio.AddWorkspace(t.Context(), "", "Team"))(t)
 	s.workspace = workspace.ID
 	check(t, s.studio.AddMember(t.Context(), s.workspace, s.user.Email))
 	s.Server = httptest.NewServer(share.New(s.studio, files.ServeRevocable, rest.MapError))
@@ -64,31 +65,26 @@ func (s *site) share(made studio.Rendering) (id, page string) {
 	for _, name := range made.FileNames() {
 		check(s.t, s.media.Write(s.t.Context(), studio.ResultKey(lipsync.ID, name), strings.NewReader(name+" <b>0123456789")))
 	}
-	_, err = s.studio.Rendered(s.t.Context(), lipsync.ID, made, nil)
-	check(s.t, err)
+	try(s.studio.Rendered(s.t.Context(), lipsync.ID, made, nil))(s.t)
 	return lipsync.ID, s.update(lipsync.ID, studio.ProjectChange{Shared: new(true)})
 }
 
 // update changes a project, and returns the path of its page.
 func (s *site) update(id string, change studio.ProjectChange) (page string) {
 	s.t.Helper()
-	project, err := s.studio.UpdateProject(s.t.Context(), s.user.ID, id, change)
-	check(s.t, err)
+	project := try(s.studio.UpdateProject(s.t.Context(), s.user.ID, id, change))(s.t)
 	return strings.TrimPrefix(s.studio.ShareURL(project.Subject), "https://studio.example")
 }
 
 // get requests a path. header is a list of names and values.
 func (s *site) get(path string, header ...string) (*http.Response, string) {
 	s.t.Helper()
-	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.URL+path, nil)
-	check(s.t, err)
+	request := try(http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.URL+path, nil))(s.t)
 	for i := 0; i < len(header); i += 2 {
 		request.Header.Set(header[i], header[i+1])
 	}
-	response, err := http.DefaultTransport.RoundTrip(request)
-	check(s.t, err)
-	text, err := io.ReadAll(response.Body)
-	check(s.t, err)
+	response := try(http.DefaultTransport.RoundTrip(request))(s.t)
+	text := try(io.ReadAll(response.Body))(s.t)
 	check(s.t, response.Body.Close())
 	return response, string(text)
 }

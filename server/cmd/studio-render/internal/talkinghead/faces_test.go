@@ -36,16 +36,13 @@ var pigoDirectory = sync.OnceValues(func() (string, error) {
 // PigoModule returns the directory of the module pigo.
 func PigoModule(t testing.TB) string {
 	t.Helper()
-	dir, err := pigoDirectory()
-	harness.Check(t, err)
-	return dir
+	return harness.Try(pigoDirectory())(t)
 }
 
 // StoredFace returns the path of a picture or video that is stored as that of an avatar.
 func StoredFace(t testing.TB, path string) string {
 	t.Helper()
-	source, err := open(t.Context(), path, "The face")
-	harness.Check(t, err)
+	source := harness.Try(open(t.Context(), path, "The face"))(t)
 	stored := filepath.Join(t.TempDir(), footageName)
 	if source.picture {
 		stored = filepath.Join(t.TempDir(), pictureName)

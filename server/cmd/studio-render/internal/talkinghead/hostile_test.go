@@ -38,10 +38,8 @@ func TestMakeLipsync_rejectsUnusableInput(t *testing.T) {
 	face := sample(t)
 	voice := lavfi("voice.wav", "sine=frequency=300:sample_rate=16000:duration=1")
 	noFace := lavfi("whole.mp4", "testsrc=s=320x240:r=25", "-t", "1.2", "-pix_fmt", "yuv420p")
-	whole, err := os.ReadFile(noFace)
-	harness.Check(t, err)
-	portrait, err := os.ReadFile(face)
-	harness.Check(t, err)
+	whole := harness.Try(os.ReadFile(noFace))(t)
+	portrait := harness.Try(os.ReadFile(face))(t)
 	secret := file("secret.txt", []byte("a secret of this machine"))
 	video := func(path string) talkinghead.Lipsync { return talkinghead.Lipsync{Video: path, Audio: voice} }
 	sound := func(path string) talkinghead.Lipsync { return talkinghead.Lipsync{Video: face, Audio: path} }

@@ -61,8 +61,7 @@ func TestMedia_isAsLongAsWhatIsDecoded(t *testing.T) {
 			path := filepath.Join(dir, test.name)
 			runFFmpeg(t, append(slices.Clip(test.args), path)...)
 			if test.change != nil {
-				content, err := os.ReadFile(path)
-				harness.Check(t, err)
+				content := harness.Try(os.ReadFile(path))(t)
 				harness.Check(t, os.WriteFile(path, test.change(content), 0o600))
 			}
 			got, err := lasts(t, path)

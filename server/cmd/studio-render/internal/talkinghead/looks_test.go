@@ -24,8 +24,7 @@ func sit(t testing.TB, i int) *sitter {
 	found, _, err := Config{}.analyse(t.Context(), source, "The picture", 0, 1)
 	harness.Check(t, err)
 	s := &sitter{source: source, place: found.Places[0], scene: &found.Scenes[0]}
-	s.still, err = source.firstFrame(t.Context())
-	harness.Check(t, err)
+	s.still = harness.Try(source.firstFrame(t.Context()))(t)
 	s.head = newHead(s.still, s.place.Face, s.scene.Eyes, 1)
 	s.mouth = s.scene.mouth(true)
 	return s

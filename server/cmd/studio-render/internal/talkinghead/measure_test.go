@@ -82,8 +82,7 @@ func watch(t testing.TB, path string) *film {
 	harness.Check(t, json.Unmarshal(command(t, "ffprobe", "-v", "error", "-of", "json", "-show_streams", "-show_format", path), &info))
 	f := &film{path: path, streams: info.Streams, comment: info.Format.Tags.Comment}
 	for _, s := range info.Streams {
-		seconds, err := strconv.ParseFloat(s.Duration, 64)
-		harness.Check(t, err)
+		seconds := harness.Try(strconv.ParseFloat(s.Duration, 64))(t)
 		if s.Kind == "audio" {
 			f.audio = seconds
 			continue
@@ -136,17 +135,13 @@ type cascade struct {
 func newFinder(t testing.TB) *finder {
 	t.Helper()
 	read := func(name string) []byte {
-		data, err := os.ReadFile(filepath.Join("cascade", name))
-		harness.Check(t, err)
-		return data
+		return harness.Try(os.ReadFile(filepath.Join("cascade", name)))(t)
 	}
 	point := func(name string) *cascade {
-		p, err := pigo.NewPuplocCascade().UnpackCascade(read(name))
-		harness.Check(t, err)
+		p := harness.Try(pigo.NewPuplocCascade().UnpackCascade(read(name)))(t)
 		return &cascade{PuplocCascade: p}
 	}
-	face, err := pigo.NewPigo().Unpack(read("facefinder"))
-	harness.Check(t, err)
+	face := harness.Try(pigo.NewPigo().Unpack(read("facefinder")))(t)
 	return &finder{&cascade{Pigo: face}, point("puploc"), point("lp84")}
 }
 

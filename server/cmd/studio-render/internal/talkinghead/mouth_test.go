@@ -127,8 +127,7 @@ func phonemesOf(t testing.TB, voice, text string) transcript {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), "espeak-ng", "-v", voice, "--stdin", "-q", "--ipa", "--sep=_")
 	c.Stdin = strings.NewReader(text)
-	output, err := c.Output()
-	harness.Check(t, err)
+	output := harness.Try(c.Output())(t)
 	return parsePhonemes(string(output))
 }
 
@@ -142,8 +141,7 @@ func TestSpeak_tellsPhonemes(t *testing.T) {
 		"espeak-ng":     {Config{}, "\x00bɒb\x00mɛt\x00mi\x00ʒəʊ\x00"},
 		"other program": {Config{Speech: []string{"espeak-ng", "--stdin", "--stdout"}}, ""},
 	} {
-		s, err := test.config.speak(t.Context(), Speech{Text: "Bob met me. Joe!"}, t.TempDir())
-		harness.Check(t, err)
+		s := harness.Try(test.config.speak(t.Context(), Speech{Text: "Bob met me. Joe!"}, t.TempDir()))(t)
 		if info, err := os.Stat(s.path); err != nil || info.Size() < 20_000 || string(s.said.sounds) != test.want {
 			t.Errorf("%s: %v, %q", name, err, string(s.said.sounds))
 		}

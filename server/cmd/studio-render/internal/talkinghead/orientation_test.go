@@ -50,10 +50,8 @@ func TestOpen_turnsPictures(t *testing.T) {
 		content = content[:2] + "\xff\xe1" + string(binary.BigEndian.AppendUint16(nil, uint16(8+len(exif)))) + "Exif\x00\x00" + exif + content[2:]
 		path := filepath.Join(t.TempDir(), "picture.jpg")
 		harness.Check(t, os.WriteFile(path, []byte(content), 0o600))
-		m, err := open(t.Context(), path, "The picture")
-		harness.Check(t, err)
-		f, err := m.firstFrame(t.Context())
-		harness.Check(t, err)
+		m := harness.Try(open(t.Context(), path, "The picture"))(t)
+		f := harness.Try(m.firstFrame(t.Context()))(t)
 		for _, at := range []image.Point{{0, 0}, {long - 1, 0}, {0, short - 1}, {long / 2, short / 3}} {
 			want := 16 + (2*at.X+at.Y)*219/255
 			if got := int(f.pix[min(at.Y*f.width+at.X, len(f.pix)-1)]); f.width != long || got < want-2 || got > want+2 {

@@ -59,8 +59,7 @@ func utter(t testing.TB, program, voice, text string) utterance {
 	}
 	for line := range strings.Lines(lines) {
 		at, ipa, _ := strings.Cut(strings.TrimRight(line, "\n"), " ")
-		milliseconds, err := strconv.Atoi(at)
-		harness.Check(t, err)
+		milliseconds := harness.Try(strconv.Atoi(at))(t)
 		add(float64(milliseconds) / 1000)
 		before = ipa
 	}
@@ -80,8 +79,7 @@ func utterWords(t testing.TB, program, voice, text string) (samples []int16, wor
 	samples, lines := read(t, text, program, voice, "words")
 	for line := range strings.Lines(lines) {
 		var milliseconds, position int
-		_, err := fmt.Sscan(line, &milliseconds, &position)
-		harness.Check(t, err)
+		harness.Try(fmt.Sscan(line, &milliseconds, &position))(t)
 		words = append(words, wordEvent{float64(milliseconds) / 1000, position - 1})
 	}
 	return samples, words
@@ -106,8 +104,7 @@ func resample(t testing.TB, input *bytes.Buffer, args ...string) []int16 {
 	if input != nil {
 		c.Stdin = input
 	}
-	output, err := c.Output()
-	harness.Check(t, err)
+	output := harness.Try(c.Output())(t)
 	samples := make([]int16, len(output)/2)
 	for i := range samples {
 		samples[i] = int16(uint16(output[2*i]) | uint16(output[2*i+1])<<8)

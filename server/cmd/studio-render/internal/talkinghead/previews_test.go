@@ -33,8 +33,7 @@ func TestPreviews_ofAVideoAndAnAvatar(t *testing.T) {
 	harness.Check(t, err)
 	checkPreviews(t, avatar.Previews, 640, 360, 320, 180, 12)
 	checkProvenance(t, made, avatar)
-	avatar, err = talkinghead.Config{}.MakeAvatar(t.Context(), sample(t), t.TempDir())
-	harness.Check(t, err)
+	avatar = harness.Try(talkinghead.Config{}.MakeAvatar(t.Context(), sample(t), t.TempDir()))(t)
 	checkPreviews(t, avatar.Previews, 320, 400, 214, 268, 20)
 	left, err := filepath.Glob(filepath.Join(filepath.Dir(avatar.Thumbnail), "work-*"))
 	if harness.Check(t, err); len(left) > 0 {
@@ -75,9 +74,7 @@ func checkButton(t *testing.T, plain, play image.Image, width, height int) {
 
 func readPNG(t *testing.T, path string) image.Image {
 	t.Helper()
-	picture, err := png.Decode(bytes.NewReader(read(t, path)))
-	harness.Check(t, err)
-	return picture
+	return harness.Try(png.Decode(bytes.NewReader(read(t, path))))(t)
 }
 
 func readGIF(t *testing.T, path string) *gif.GIF {
@@ -86,16 +83,12 @@ func readGIF(t *testing.T, path string) *gif.GIF {
 	if len(data) > 1_500_000 {
 		t.Errorf("%s has %d bytes", path, len(data))
 	}
-	animation, err := gif.DecodeAll(bytes.NewReader(data))
-	harness.Check(t, err)
-	return animation
+	return harness.Try(gif.DecodeAll(bytes.NewReader(data)))(t)
 }
 
 func read(t *testing.T, path string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	harness.Check(t, err)
-	return data
+	return harness.Try(os.ReadFile(path))(t)
 }
 
 // checkProvenance checks that programs find the IPTC term for synthetic media in a video and in its still pictures, but

@@ -82,8 +82,7 @@ func TestPlayer_readsFramesInAnyOrder(t *testing.T) {
 	// Frame n has the luma 20 + n.
 	runFFmpeg(t, "-f", "lavfi", "-i", "color=black:s=160x120:r=25,format=yuv420p,geq=lum=20+N:cb=128:cr=128",
 		"-frames:v", "150", "-c:v", "libx264", "-preset", "ultrafast", path)
-	m, err := open(t.Context(), path, "The video")
-	harness.Check(t, err)
+	m := harness.Try(open(t.Context(), path, "The video"))(t)
 	p := m.play(dir)
 	defer p.close()
 	f, last := newFrame(m.width, m.height), -1

@@ -17,8 +17,7 @@ import (
 func TestVoices_areThoseOfEspeak(t *testing.T) {
 	t.Parallel()
 	harness.Need(t, "espeak-ng")
-	voices, err := Config{}.Voices(t.Context())
-	harness.Check(t, err)
+	voices := harness.Try(Config{}.Voices(t.Context()))(t)
 	first := func(code string) string {
 		i := slices.IndexFunc(voices, func(v protocol.Voice) bool { return strings.HasPrefix(v.Language+"-", code+"-") })
 		if i < 0 {
@@ -66,10 +65,8 @@ func TestSpeak_usesVoiceAndSpeed(t *testing.T) {
 	const text = "Guten Morgen, meine Damen und Herren."
 	length := func(s Speech) float64 {
 		t.Helper()
-		spoken, err := Config{}.speak(t.Context(), s, t.TempDir())
-		harness.Check(t, err)
-		info, err := os.Stat(spoken.path)
-		harness.Check(t, err)
+		spoken := harness.Try(Config{}.speak(t.Context(), s, t.TempDir()))(t)
+		info := harness.Try(os.Stat(spoken.path))(t)
 		return float64(info.Size())
 	}
 	usual := length(Speech{Text: text, Voice: "de"})
@@ -95,8 +92,7 @@ func TestSpeak_cutsLongTexts(t *testing.T) {
 	harness.Need(t, "espeak-ng", "ffmpeg", "ffprobe")
 	text := strings.Repeat("今天天气很好，我们去公园散步吧。", 10)
 	dir := t.TempDir()
-	s, err := Config{}.speak(t.Context(), Speech{Text: text}, dir)
-	harness.Check(t, err)
+	s := harness.Try(Config{}.speak(t.Context(), Speech{Text: text}, dir))(t)
 	if len(s.checks) != 2 || s.checks[0].Status == protocol.Succeeded || !strings.Contains(s.checks[0].Message, "100% of the letters") || s.checks[1].Status == protocol.Failed {
 		t.Errorf("checks are %+v", s.checks)
 	}
@@ -104,8 +100,7 @@ func TestSpeak_cutsLongTexts(t *testing.T) {
 	if n, err := runSpeech(t.Context(), []string{"sh", "-c", "cat " + s.path + "; exec yes"}, "", s.path+".cut", kept, 1<<20); err != nil || n != kept+1<<20 {
 		t.Fatalf("%d bytes are read, %v", n, err)
 	}
-	sound, err := open(t.Context(), s.path+".cut", "The sound")
-	harness.Check(t, err)
+	sound := harness.Try(open(t.Context(), s.path+".cut", "The sound"))(t)
 	s.said.part = true
 	p := performance{sound: sound, said: s.said, words: wordsOf(cleanText(text)), dir: dir, work: dir}
 	harness.Check(t, p.analyseSound(t.Context()))

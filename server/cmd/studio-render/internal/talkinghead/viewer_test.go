@@ -157,8 +157,7 @@ func TestMake_showsWhatAViewerSees(t *testing.T) {
 			if testing.Short() && kind.video {
 				return
 			}
-			avatar, err := talkinghead.Config{}.MakeAvatar(t.Context(), path, t.TempDir())
-			harness.Check(t, err)
+			avatar := harness.Try(talkinghead.Config{}.MakeAvatar(t.Context(), path, t.TempDir()))(t)
 			check("thumbnail of the avatar", avatar.Thumbnail, 4)
 			check("still of the avatar", avatar.Previews.Still, 4)
 			check("animation of the avatar", avatar.Previews.Animation, 8)
