@@ -20,7 +20,7 @@ func eventsInBubble(t *testing.T, test func(t *testing.T, s *clienttest.Service,
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := clienttest.NewInMemory(t)
-		c := newClient(t, func(c *client.Config) { c.BaseURL, c.Workspace, c.Transport = s.URL, "", s.Transport() })
+		c := newClient(t, of(s))
 		check(t, errorOf(c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{})))
 		test(t, s, c)
 	})

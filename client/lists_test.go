@@ -25,7 +25,7 @@ func createLipsyncs(t *testing.T, c *client.Client, n int) (ids []string) {
 func TestLipsyncs_iteratesOverAllPages(t *testing.T) {
 	t.Parallel()
 	service := clienttest.New(t)
-	c := newClient(t, func(c *client.Config) { c.BaseURL, c.Workspace = service.URL, "" })
+	c := newClient(t, of(service))
 	want := createLipsyncs(t, c, 5)
 	all := c.Lipsyncs(t.Context(), client.ListLipsyncsParams{Limit: new(2)})
 	for range 2 {
@@ -51,7 +51,7 @@ func TestLipsyncs_iteratesOverAllPages(t *testing.T) {
 func TestLists_endWithAnError(t *testing.T) {
 	t.Parallel()
 	service := clienttest.New(t)
-	c := newClient(t, func(c *client.Config) { c.BaseURL, c.Workspace = service.URL, "" })
+	c := newClient(t, of(service))
 	createLipsyncs(t, c, 3)
 	service.Fail("listLipsyncs", 1, clienttest.Status(500))
 	ctx, cancel := context.WithCancel(t.Context())

@@ -3,47 +3,31 @@ package client_test
 import (
 	"net/http"
 	"testing"
+	"time"
 
+	"github.com/avatarstudio/avatarstudio/client/clienttest"
 	"github.com/avatarstudio/avatarstudio/gen"
 )
-
-// failingFirst injects one fault into each of the first requests to an operation.
-func failingFirst(operation string, faults ...func(http.ResponseWriter)) func(http.ResponseWriter, *http.Request) bool {
-	n := 0
-	return func(w http.ResponseWriter, r *http.Request) bool {
-		if r.Method+" "+r.URL.Path != operation || n == len(faults) {
-			return false
-		}
-		n++
-		faults[n-1](w)
-		return true
-	}
-}
-
-func answerStatus(status int, header ...string) func(http.ResponseWriter) {
-	return func(w http.ResponseWriter) {
-		for i := 0; i < len(header); i += 2 {
-			w.Header().Set(header[i], header[i+1])
-		}
-		problem(w, status, "As the test wants it.")
-	}
-}
 
 // A login that fails with a transient error is retried once for all callers that wait for it.
 func TestLogin_isRetriedOnceForAllCallers(t *testing.T) {
 	t.Parallel()
-	for name, first := range map[string]func(http.ResponseWriter){
-		"502":                  answerStatus(http.StatusBadGateway),
-		"503":                  answerStatus(http.StatusServiceUnavailable),
-		"503 with Retry-After": answerStatus(http.StatusServiceUnavailable, "Retry-After", "3"),
-		"429 with Retry-After": answerStatus(http.StatusTooManyRequests, "Retry-After", "3"),
+	for name, fault := range map[string]clienttest.Fault{
+		"502":                  clienttest.Status(http.StatusBadGateway),
+		"503":                  clienttest.Status(http.StatusServiceUnavailable),
+		"503 with Retry-After": clienttest.RetryAfter(http.StatusServiceUnavailable, 3*time.Second),
+		"429 with Retry-After": clienttest.RetryAfter(http.StatusTooManyRequests, 3*time.Second),
 	} {
 		inBubble(t, name, func(t *testing.T) {
-			s := newService()
-			s.before = failingFirst(login, first, answerStatus(http.StatusInternalServerError), first)
-			c := s.direct(t)
+			s := clienttest.NewInMemory(t)
+			for _, next := range []clienttest.Fault{fault, clienttest.Status(http.StatusInternalServerError), fault} {
+				s.Fail("login", 1, next)
+			}
+			c := newClient(t, of(s))
 			atOnce(t, 50, func() error { return errorOf(c.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{})) })
-			wantCount(t, s, login, 4)
+			if logins := len(s.Requests("login")); logins != 4 {
+				t.Errorf("%d logins, want 4", logins)
+			}
 		})
 	}
 }

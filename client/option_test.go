@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/client/clienttest"
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
@@ -119,19 +120,20 @@ func TestWithIdempotencyKey_retriesConflictsOfItsOwnAttempts(t *testing.T) {
 // none, and neither have creations with NoAutoKey.
 func TestAutoKey_isTheSameForAllAttempts(t *testing.T) {
 	t.Parallel()
-	s := newService()
-	s.before = failingFirst(create, answerStatus(http.StatusBadGateway), answerStatus(http.StatusServiceUnavailable))
-	c, without := s.direct(t, static, fast), s.direct(t, static, func(c *client.Config) { c.NoAutoKey = true })
+	s := clienttest.New(t)
+	s.Fail("createAvatar", 1, clienttest.Status(http.StatusBadGateway))
+	s.Fail("createAvatar", 1, clienttest.Status(http.StatusServiceUnavailable))
+	c, without := newClient(t, of(s), fast), newClient(t, of(s), func(c *client.Config) { c.NoAutoKey = true })
 	var told [2]client.Response
 	for i := range told {
 		check(t, errorOf(c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}, client.WithResponse(&told[i]))))
 	}
 	check(t, errorOf(without.CreateAvatar(t.Context(), gen.CreateAvatarRequest{})))
 	check(t, errorOf(without.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}, client.WithIdempotencyKey("mine"))))
-	mustGet(t, c)
+	check(t, errorOf(c.ListVoices(t.Context())))
 	var keys []string
-	for _, request := range s.seen {
-		keys = append(keys, request.header.Get("Idempotency-Key"))
+	for _, request := range s.Requests("createAvatar", "listVoices") {
+		keys = append(keys, request.Header.Get("Idempotency-Key"))
 	}
 	first, second := told[0].IdempotencyKey, told[1].IdempotencyKey
 	if want := []string{first, first, first, second, "", "mine", ""}; !slices.Equal(keys, want) || first == second || len(first) < 22 {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/client/clienttest"
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
@@ -43,7 +44,6 @@ type service struct {
 type seen struct {
 	operation string
 	header    http.Header
-	query     string
 	body      string
 }
 
@@ -91,7 +91,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	s.mu.Lock()
-	s.seen = append(s.seen, seen{r.Method + " " + r.URL.Path, r.Header.Clone(), r.URL.RawQuery, string(body)})
+	s.seen = append(s.seen, seen{r.Method + " " + r.URL.Path, r.Header.Clone(), string(body)})
 	accepted := s.accepted[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
 	s.mu.Unlock()
 	switch {
@@ -116,6 +116,11 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 		w.Result().Body = io.NopCloser(io.MultiReader(w.Body, iotest.ErrReader(io.ErrUnexpectedEOF)))
 	}
 	return w.Result(), nil
+}
+
+// of configures a client of a service of clienttest.
+func of(s *clienttest.Service) func(*client.Config) {
+	return func(c *client.Config) { c.BaseURL, c.Workspace, c.Transport = s.URL, s.Workspace, s.Transport() }
 }
 
 // static configures a client with a fixed token, which does not log in.
@@ -204,16 +209,12 @@ func jwt(n int, expires time.Time) string {
 
 var moment = time.Date(2026, 1, 12, 9, 30, 0, 0, time.UTC)
 
-const moments = `"created_at":"2026-01-12T09:30:00Z","updated_at":"2026-01-12T09:30:00Z"`
-
 // responses are those to operations; see [service.answer] for the others.
 var responses = map[string]string{
-	"GET /projects/v2":                  `{"data":[{"title":"Welcome to the team","project_type":"PERSONALIZED"}],"size":1,"unpublished_projects":0}`,
-	"POST /v1/projects/update":          `{"title":"Hello"}`,
-	create:                              `{"avatar_id":"` + avatarID + `","status":"processing",` + moments + `}`,
-	details:                             `{"avatar_id":"` + avatarID + `","status":"published",` + moments + `}`,
-	"GET /v1/avatars/inference_details": `{"inference_id":"` + videoID + `","avatar_id":"` + avatarID + `","status":"succeeded",` + moments + `}`,
-	"POST /v1/lipsync/create_lipsync":   `{"inference_id":"` + videoID + `","status":"processing",` + moments + `}`,
+	"GET /projects/v2":                `{"data":[{"title":"Welcome to the team","project_type":"PERSONALIZED"}],"size":1,"unpublished_projects":0}`,
+	create:                            `{"avatar_id":"` + avatarID + `","status":"processing"}`,
+	details:                           `{"avatar_id":"` + avatarID + `","status":"published"}`,
+	"POST /v1/lipsync/create_lipsync": `{"inference_id":"` + videoID + `","status":"processing"}`,
 }
 
 func (s *service) answer(w http.ResponseWriter, r *http.Request) {
