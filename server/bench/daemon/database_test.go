@@ -95,7 +95,8 @@ func (s *setup) latencies(events int) iter.Seq2[time.Duration, time.Time] {
 	s.t.Helper()
 	arrivals := s.receiver.await(events, maxWait).Arrivals
 	return func(yield func(time.Duration, time.Time) bool) {
-		rows := try(s.sql.QueryContext(s.t.Context(), `SELECT subject_id, created_at FROM events`))(s.t)
+		rows, err := s.sql.QueryContext(s.t.Context(), `SELECT subject_id, created_at FROM events`)
+		check(s.t, err)
 		defer func() { _ = rows.Close() }()
 		for rows.Next() {
 			var subject string
