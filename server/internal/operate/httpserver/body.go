@@ -19,12 +19,13 @@ func (l *Listener) handler(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		c.handling.Store(true)
-		c.touch()
-		if headersOf(r) > maxHeaders { // of HTTP/2
-			w.WriteHeader(http.StatusRequestHeaderFieldsTooLarge) // without a body, for which the client could let the server wait
+		if headersOf(r) > maxHeaders { // conn adds a problem with HTTP/1. With HTTP/2, the client could let the server wait for one.
+			w.Header().Set("Connection", "close")
+			w.WriteHeader(http.StatusRequestHeaderFieldsTooLarge)
 			return
 		}
+		c.handling.Store(true)
+		c.touch()
 		if r.ProtoMajor == 2 {
 			c.requests.Add(1)
 			if !l.beginStream(c) {

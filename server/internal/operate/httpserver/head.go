@@ -9,25 +9,10 @@ import (
 // their bytes alone would allow a multiple of it.
 const maxHeaders = 128
 
-// head is what was received of an HTTP/1 request before its body.
+// head is what was received of an HTTP/1 request before its handler is called.
 type head struct {
-	lines int
-	text  bool // whether the last line has begun
-	ended bool
-}
-
-// scan counts the lines in a part of what is received.
-func (h *head) scan(rest []byte) {
-	for ; len(rest) > 0 && !h.ended; rest = rest[1:] {
-		switch {
-		case rest[0] != '\n':
-			h.text = h.text || rest[0] != '\r'
-		case h.text:
-			h.lines, h.text = h.lines+1, false
-		default:
-			h.ended = true
-		}
-	}
+	lines int // of the head
+	more  int // of the head or a body
 }
 
 // Read counts the headers, unless TLS encrypts them.
@@ -40,18 +25,18 @@ func (c *conn) Read(p []byte) (int, error) {
 
 // readHead reads a part of an HTTP/1 request. If there are too many headers, it returns one that never ends, to which
 // net/http responds with 431.
-func (c *conn) readHead(read func([]byte) (int, error), p []byte) (n int, err error) {
+func (c *conn) readHead(read func([]byte) (int, error), p []byte) (int, error) {
 	if c.handling.Load() {
 		return read(p)
 	}
-	const limit = maxHeaders + 1 // with the request line
-	if c.head.lines <= limit {
-		n, err = read(p)
-		c.head.scan(p[:n])
+	if len(p) > 1 { // net/http waits for headers. It reads a single byte when the request is complete.
+		c.head = head{lines: c.head.lines + c.head.more}
 	}
-	if c.head.lines > limit {
+	if c.head.lines > maxHeaders+8 { // with the request line, and empty lines before it
 		return copy(p, bytes.Repeat([]byte{'a'}, len(p))), nil
 	}
+	n, err := read(p)
+	c.head.more += bytes.Count(p[:n], []byte{'\n'})
 	return n, err
 }
 

@@ -321,7 +321,8 @@ func TestListener_replacesErrorsOfNetHTTPWithProblems(t *testing.T) {
 		"GET / HTTP/3.1\r\nHost: a\r\n\r\n":                                                505,
 		"nonsense\r\n\r\n":                                                                 400,
 		"GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("a", 2<<20) + "\r\n\r\n":       431,
-		"GET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("X:\r\n", 128):                    431,
+		"GET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("X:\r\n", 136):                    431,
+		"GET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("X:\r\n", 129) + "\r\n":           431,
 		get + "GET / HTTP/1.1\r\nHost: a\r\nExpect: a miracle\r\nX-Second: of two\r\n\r\n": 200,
 	} {
 		var log bytes.Buffer
@@ -351,7 +352,7 @@ func TestListener_replacesErrorsOfNetHTTPWithProblems(t *testing.T) {
 // headers or with another request.
 func TestListener_limitsTheNumberOfHeaders(t *testing.T) {
 	t.Parallel()
-	most := "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n" + strings.Repeat("X:\r\n", 126) + "\r\n" + strings.Repeat("\n", 1000)
+	most := "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n" + strings.Repeat("X:\r\n", 127) + "\r\n" + strings.Repeat("\n", 1000)
 	for name, cfg := range map[string]httpserver.Config{"plain": {}, "TLS": secureConfig(t, httpserver.Config{})} {
 		serve(t, cfg, func(t *testing.T, p *pipes) {
 			c := p.raw("192.0.2.1")
@@ -367,6 +368,20 @@ func TestListener_limitsTheNumberOfHeaders(t *testing.T) {
 			}
 			if answer, body := from.ask(strings.Replace(most, "X:", "X:\r\nX:", 1)); answer.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
 				t.Errorf("%s: 129 headers are answered %d %s", name, answer.StatusCode, body)
+			}
+		})
+	}
+	endless := strings.Repeat("X:\r\n", 1500)
+	for _, pieces := range [][]string{ // of a request with headers that never end, after another one
+		{"", "\r\nGET / HTTP/1.1\r\nHost: a\r\n" + endless},
+		{"GET / HTTP/1.1\r\nHost: a", "\r\n" + endless},
+		{"GET / HTTP/1.1\r\nHost: a\r\n", endless},
+	} {
+		serve(t, httpserver.Config{}, func(t *testing.T, p *pipes) {
+			c := p.dial("192.0.2.1")
+			c.ask("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n" + pieces[0])
+			if answer, body := c.ask(pieces[1]); answer.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+				t.Errorf("headers without an end, after %q, are answered %d %s", pieces[0], answer.StatusCode, body)
 			}
 		})
 	}
