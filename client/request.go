@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"regexp"
 	"strings"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/encode"
@@ -31,11 +32,14 @@ func (c *call) Path(p style.Param, value any) {
 	}
 	c.target = before + text + after
 	for _, other := range c.operation.preferred {
-		if matches(other, c.target) {
+		if matches(other, names.ReplaceAllString(c.target, "{}")) {
 			c.fail(fmt.Errorf("%s: the path cannot contain this value, with which it is %s", p.Name, other))
 		}
 	}
 }
+
+// names are those of parameters that follow, which may contain the text of another path.
+var names = regexp.MustCompile(`\{[^}]*\}`)
 
 // matches reports whether a path of the document may be that of a request.
 func matches(template, path string) bool {

@@ -91,7 +91,8 @@ func (e *exchange) usual(schema any) any {
 // that the schema does not name.
 func (e *exchange) callEach(place string, schema any, send func(value any)) {
 	properties, _ := schema.(object)["properties"].(object)
-	n := 0
+	const sent = "sent by the client"
+	n, before := 0, e.counts[sent]
 	for _, text := range texts {
 		value := parse([]byte(text))
 		members, _ := value.(object)
@@ -102,8 +103,8 @@ func (e *exchange) callEach(place string, schema any, send func(value any)) {
 		send(value)
 		n++
 	}
-	if n < 3 {
-		e.Errorf("%s has %d values", place, n)
+	if n < 3 || e.counts[sent] == before {
+		e.Errorf("%s has %d values, and the client sends %d", place, n, e.counts[sent]-before)
 	}
 }
 
