@@ -356,6 +356,7 @@ func TestListener_limitsTheNumberOfHeaders(t *testing.T) {
 	for name, cfg := range map[string]httpserver.Config{"plain": {}, "TLS": secureConfig(t, httpserver.Config{})} {
 		serve(t, cfg, func(t *testing.T, p *pipes) {
 			c := p.raw("192.0.2.1")
+			defer c.Close() // without TLS: nobody reads the alert that ends it
 			if name == "TLS" {
 				c = tls.Client(c, &tls.Config{InsecureSkipVerify: true})
 			}
