@@ -92,12 +92,12 @@ func (s server) client(ctx context.Context, dial dialFunc) (*gomail.Client, erro
 		s.host, gomail.WithPort(s.port), gomail.WithTimeout(sendTimeout), gomail.WithTLSConfig(security), gomail.WithTLSPolicy(policy),
 		gomail.WithHELO(s.name), login, gomail.WithUsername(s.user), gomail.WithPassword(s.password),
 		gomail.WithDialContextFunc(func(dialing context.Context, network, address string) (net.Conn, error) {
-			connection, err := dial(dialing, network, address)
+			dialed, err := dial(dialing, network, address)
 			if err != nil {
 				return nil, err
 			}
-			context.AfterFunc(ctx, func() { _ = connection.Close() })
-			connection = &bounded{connection, maxAnswers}
+			context.AfterFunc(ctx, func() { _ = dialed.Close() })
+			connection := &bounded{dialed, maxAnswers}
 			if !s.implicitTLS {
 				return connection, nil
 			}
