@@ -101,7 +101,8 @@ func deliveryReport(table string, p plan) string {
 studiod and the receiver are separate processes on one machine, connected over loopback. studiod has its default limits:
 256 workers, and for each origin 4 concurrent attempts and 50 per second. Backlogs for many origins are delivered with
 twice these limits, which would otherwise be what is measured. SQLite is a file with synchronous=FULL. PostgreSQL is a
-server with fsync=on. The receiver verifies each signature and responds at once.
+server with fsync=on. The receiver verifies each signature and responds at once. Its connections have send buffers of 64
+KiB, because the kernel would copy megabytes over loopback that no network carries before they are read.
 
 Unless a row says otherwise, latency is the time from just before studiod writes an event to its arrival, so it includes
 the commit. The number of rounds is %d. Rates and latencies are medians of the rounds, and values with "max" are their

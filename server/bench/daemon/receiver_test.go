@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -125,7 +126,10 @@ func runReceiver(_ context.Context, _ []string, in io.Reader, out io.Writer) err
 			if err != nil {
 				return err
 			}
-			urls[mode] = append(urls[mode], httptest.NewServer(p.fault(mode, i, secret)).URL+"/") // until the process exits
+			server := httptest.NewUnstartedServer(p.fault(mode, i, secret)) // until the process exits
+			server.Config.ConnContext = withSmallBuffer
+			server.Start()
+			urls[mode] = append(urls[mode], server.URL+"/")
 		}
 	}
 	err := encoder.Encode(urls)
@@ -139,6 +143,12 @@ func runReceiver(_ context.Context, _ []string, in io.Reader, out io.Writer) err
 		return nil
 	}
 	return err
+}
+
+// withSmallBuffer lets a response that nobody reads wait as on a network. On loopback, 2.6 MB of it would be copied first.
+func withSmallBuffer(ctx context.Context, conn net.Conn) context.Context {
+	_ = conn.(*net.TCPConn).SetWriteBuffer(64 << 10) //nolint:forcetypeassert // the listener has no others
+	return ctx
 }
 
 // The receiver must detect every kind of wrong event, because a run fails only if it does.
