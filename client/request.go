@@ -31,8 +31,12 @@ func (c *call) Path(p style.Param, value any) {
 		c.fail(fmt.Errorf("%s: the path cannot contain this value before %q", p.Name, between))
 	}
 	c.target = before + text + after
+	if len(c.operation.preferred) == 0 {
+		return
+	}
+	path := names.ReplaceAllString(c.target, "{}")
 	for _, other := range c.operation.preferred {
-		if matches(other, names.ReplaceAllString(c.target, "{}")) {
+		if matches(other, path) {
 			c.fail(fmt.Errorf("%s: the path cannot contain this value, with which it is %s", p.Name, other))
 		}
 	}

@@ -106,9 +106,12 @@ func (o *operation) prefer(all []operation) {
 		}
 		return len(placeholder.ReplaceAllString(segment, ""))
 	}
+	if !strings.Contains(o.Path, "{") {
+		return
+	}
 	own := strings.Split(o.Path, "/")
 	for _, other := range all {
-		if other.Method != o.Method || !strings.Contains(o.Path, "{") {
+		if other.Method != o.Method {
 			continue
 		}
 		segments, more := strings.Split(other.Path, "/"), 0
