@@ -1,7 +1,7 @@
 package validate
 
 import (
-	"bufio"
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -97,14 +97,14 @@ func (b *requestBody) stream(w *checker, r *http.Request, c *content, boundary s
 // r have no body if there is none.
 func isEmpty(r *http.Request) bool {
 	if r.ContentLength < 0 && r.Body != nil {
-		ahead := bufio.NewReaderSize(r.Body, 1) // which has the least size
-		if _, err := ahead.Peek(1); errors.Is(err, io.EOF) {
+		first := make([]byte, 1)
+		if n, err := io.ReadFull(r.Body, first); errors.Is(err, io.EOF) {
 			r.Body, r.ContentLength = http.NoBody, 0
 		} else { // after another error, so does the next read
 			r.Body = struct {
 				io.Reader
 				io.Closer
-			}{ahead, r.Body}
+			}{io.MultiReader(bytes.NewReader(first[:n]), r.Body), r.Body}
 		}
 	}
 	return r.ContentLength == 0 || r.Body == nil
@@ -151,8 +151,7 @@ func (w *checker) read(r *http.Request, limit int64) error {
 		if len(w.body) == cap(w.body) {
 			w.body = append(w.body, 0)[:len(w.body)]
 		}
-		end := min(int64(cap(w.body)), limit+1)
-		n, err := r.Body.Read(w.body[len(w.body):end])
+		n, err := r.Body.Read(w.body[len(w.body) : min(int64(cap(w.body))-1, limit)+1])
 		w.body = w.body[:len(w.body)+n]
 		if int64(len(w.body)) > limit {
 			return tooLarge(limit)

@@ -10,7 +10,7 @@ import (
 // calls next. If the request does not match the document, the handler calls fail with an [*Error] instead. If fail is
 // nil, it responds with a problem document (RFC 9457).
 //
-// In next, r.Body is the whole body and r.ContentLength its length. Handler restores r.Body when next
+// In next, r.Body is the whole body and r.ContentLength its length. Handler restores both when next
 // returns; the body that next has seen cannot be read after that. If the operation has no request body,
 // Handler does not touch r.Body. Otherwise it reads at most one byte over the limit, and nothing if the
 // declared length exceeds the limit. A body without a declared length that turns out to be empty is no body.
@@ -20,8 +20,8 @@ import (
 // query or header. The value of an empty parameter that is allowed to be empty is "" if its schema
 // allows it, or else null.
 //
-// A body that is not JSON, text or a form is checked while next reads it, and r.ContentLength is -1 for
-// multipart/form-data. If such a body is invalid, its Read method returns an [*Error], which a
+// A body that is not JSON, text or a form is checked while next reads it, and r.ContentLength is as declared, or -1 for
+// multipart/form-data and items. If such a body is invalid, its Read method returns an [*Error], which a
 // [multipart.Reader] wraps. next must return that error or respond to it.
 func (o *Operation) Handler(next http.Handler, fail func(http.ResponseWriter, *http.Request, error)) http.Handler {
 	if o.body == nil && len(o.parameters) == 0 {

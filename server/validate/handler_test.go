@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -70,25 +71,29 @@ func status(err *validate.Error) int {
 func TestOperation_Handler_limitsTheBody(t *testing.T) {
 	t.Parallel()
 	const limit = 1000
-	o := operationOf(t, "POST", takesBody, anyObject, validate.Config{MaxBodyBytes: limit})
 	bodyOf := func(size int) string { return `{"a":"` + strings.Repeat("x", size-8) + `"}` }
 	for _, c := range []struct {
-		size     int
-		declared int64 // Content-Length, or -1 for chunked
-		status   int
-		maxRead  int
+		operation string
+		limit     int64
+		size      int
+		declared  int64 // Content-Length, or -1 for chunked
+		status    int
+		maxRead   int
 	}{
-		{limit, limit, 0, limit},
-		{limit, -1, 0, limit},
-		{limit + 1, limit + 1, 413, 0},
-		{100 * limit, -1, 413, limit + 1},
-		{100 * limit, 10, 413, limit + 1}, // and not declared so
+		{takesBody, limit, limit, limit, 0, limit},
+		{takesBody, limit, limit, -1, 0, limit},
+		{takesBody, limit, limit + 1, limit + 1, 413, 0},
+		{takesBody, limit, 100 * limit, -1, 413, limit + 1},
+		{takesBody, limit, 100 * limit, 10, 413, limit + 1}, // and not declared so
+		{mayTakeBody, 4, limit, -1, 413, 5},
+		{mayTakeBody, math.MaxInt64, limit, -1, 0, limit},
 	} {
+		o := operationOf(t, "POST", c.operation, anyObject, validate.Config{MaxBodyBytes: c.limit})
 		unread := strings.NewReader(bodyOf(c.size))
 		r := jsonRequest("POST", "/p", "")
 		r.Body, r.ContentLength = io.NopCloser(unread), c.declared
 		got := serve(t, o, r)
-		if status(got.err) != c.status || got.err != nil && got.err.Detail != "The body is larger than 1000 bytes." || c.size-unread.Len() > c.maxRead {
+		if status(got.err) != c.status || got.err != nil && got.err.Detail != fmt.Sprintf("The body is larger than %d bytes.", c.limit) || c.size-unread.Len() > c.maxRead {
 			t.Errorf("%+v: got %v, and %d bytes have been read", c, got.err, c.size-unread.Len())
 		}
 		if got.err == nil && (got.body != bodyOf(c.size) || got.contentLength != int64(c.size)) {

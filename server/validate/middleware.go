@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,7 +49,7 @@ func (v *Validator) secure(o *Operation, next http.Handler) http.Handler {
 		ctx, err := security(r, o)
 		if err != nil {
 			refused, ok := errors.AsType[*Error](err)
-			if !ok {
+			if !ok || refused == nil {
 				refused = &Error{Status: http.StatusUnauthorized, Detail: "The credentials are missing or not valid.", Err: err}
 			}
 			if refused.Status == http.StatusUnauthorized && challenge != "" {
@@ -57,7 +58,8 @@ func (v *Validator) secure(o *Operation, next http.Handler) http.Handler {
 			v.fail(w, r, refused)
 			return
 		}
-		next.ServeHTTP(w, r.WithContext(context.WithValue(ctx, operationKey{}, o))) //nolint:contextcheck // security derives ctx from that of r
+		ctx = context.WithValue(cmp.Or(ctx, r.Context()), operationKey{}, o)
+		next.ServeHTTP(w, r.WithContext(ctx)) //nolint:contextcheck // security derives ctx from that of r
 	})
 }
 
@@ -82,8 +84,8 @@ func onlyPublic(r *http.Request, o *Operation) (context.Context, error) {
 
 // writeProblem responds with a problem document (RFC 9457).
 func writeProblem(w http.ResponseWriter, _ *http.Request, err error) {
-	failed, ok := errors.AsType[*Error](err)
-	if !ok {
+	failed, _ := errors.AsType[*Error](err)
+	if failed == nil || failed.Status < http.StatusBadRequest || failed.Status > 599 {
 		failed = &Error{Status: http.StatusInternalServerError}
 	}
 	body, err := json.Marshal(struct {

@@ -125,22 +125,26 @@ func TestMiddleware_refuses(t *testing.T) {
 		{"authenticated", check(nil), "PUT", "/closed", "1", 204, "", "", "", "ada"},
 		{"authenticated, not required", check(nil), "GET", "/either", "", 204, "", "", "", "ada"},
 		{"not asked", check(denied), "GET", "/open", "", 204, "", "", "", nil},
+		{"no context", func(*http.Request, *validate.Operation) (context.Context, error) { return nil, nil }, "PUT", "/closed", "1", 204, "", "", "", nil},
 		{"denied", check(denied), "PUT", "/closed", "1", 401, "", `ApiKey in="query", name="key", Basic realm="api", charset="UTF-8"`, "the reason", nil},
 		{"denied otherwise", check(&validate.Error{Status: 403, Detail: "You may not."}), "PUT", "/closed", "1", 403, "", "", "", nil},
+		{"denied with an error of no status", check(&validate.Error{}), "PUT", "/closed", "1", 500, "", "", "", nil},
+		{"denied with no error", check((*validate.Error)(nil)), "PUT", "/closed", "1", 401, "", `ApiKey in="query", name="key", Basic realm="api", charset="UTF-8"`, "", nil},
 		{"invalid", check(nil), "PUT", "/closed", `"x"`, 400, "", "", "", nil},
 		{"HEAD", nil, "HEAD", "/open", "", 204, "", "", "", nil},
 		{"another method", nil, "POST", "/open", "", 405, "GET, HEAD", "", "", nil},
 		{"another path", nil, "GET", "/open/", "", 404, "", "", "", nil},
 	} {
 		var refused error
-		validator, err := validate.Load(document(t, operations), validate.Config{
-			Security: test.security,
-			Fail: func(w http.ResponseWriter, _ *http.Request, err error) {
+		cfg := validate.Config{Security: test.security}
+		if test.err != "" {
+			cfg.Fail = func(w http.ResponseWriter, _ *http.Request, err error) {
 				failed, _ := errors.AsType[*validate.Error](err)
 				refused = failed.Err
 				w.WriteHeader(failed.Status)
-			},
-		})
+			}
+		}
+		validator, err := validate.Load(document(t, operations), cfg)
 		harness.Check(t, err)
 		body := strings.NewReader(test.body)
 		r := httptest.NewRequest(test.method, test.target, io.NopCloser(body))

@@ -154,9 +154,9 @@ type Config struct {
 	Lenient func(*DocumentError)
 	// Security authenticates the requests of [Validator.Middleware] to operations with security requirements, before
 	// their body is read. [Operation.Security] returns what the document requires; a request without credentials may be
-	// valid if the operation is public. The context that it returns is that of the next handler. An error that is no
-	// [*Error] results in 401, and is its Err. The function is called concurrently. Defaults to one that refuses each
-	// operation that is not public; [NoSecurity] refuses none.
+	// valid if the operation is public. The context that it returns is that of the next handler; nil means that of the
+	// request. An error that is no [*Error] results in 401, and is its Err. The function is called concurrently.
+	// Defaults to one that refuses each operation that is not public; [NoSecurity] refuses none.
 	Security func(*http.Request, *Operation) (context.Context, error)
 	// Fail responds to the requests that [Validator.Middleware] does not pass on, by the [*Error] that says why. It is
 	// called concurrently. Defaults to a problem document (RFC 9457) with the violations as its member errors.
