@@ -23,10 +23,10 @@ type Error struct {
 	Detail string
 	// Violations lists the invalid parts of the request.
 	Violations []gen.Violation
-	// RetryAfter is sent as Retry-After, rounded up to whole seconds. If zero, only a 503 has one: that in Header, or
-	// of one second.
+	// RetryAfter is sent as Retry-After, rounded up to whole seconds. If it is not positive, that in Header is sent,
+	// and a 503 without one has one of one second.
 	RetryAfter time.Duration
-	// Header is added to the headers of the response. It cannot change the Content-Type.
+	// Header is added to the headers of the response. Its names are canonical. It cannot change the Content-Type.
 	Header http.Header
 	// Err is the cause. It is logged, as [WriteProblem] describes, and never sent.
 	Err error

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -69,13 +70,12 @@ func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 			header.Set("WWW-Authenticate", challenge)
 		}
 	}
-	wait := problem.RetryAfter
+	wait := max(problem.RetryAfter, 0)
 	if problem.Status == http.StatusServiceUnavailable && header.Get("Retry-After") == "" {
 		wait = cmp.Or(wait, time.Second)
 	}
 	if wait > 0 {
-		seconds := (wait + time.Second - 1) / time.Second
-		header.Set("Retry-After", strconv.FormatInt(int64(seconds), 10))
+		header.Set("Retry-After", strconv.FormatFloat(math.Ceil(wait.Seconds()), 'f', 0, 64))
 	}
 	w.WriteHeader(problem.Status)
 	_, _ = w.Write(body) // the caller may have disconnected

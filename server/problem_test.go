@@ -3,6 +3,7 @@ package server_test
 import (
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,7 +14,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server"
 )
 
-// A 503 always has a Retry-After, and another response only if the error has one.
+// A 503 always has a Retry-After, and another response only if the error has one, however long.
 func TestWriteProblem_writesADocument(t *testing.T) {
 	t.Parallel()
 	const internal = `{"code":"internal_server_error","detail":"The service failed to process this request.","status":500,"title":"Internal Server Error","type":"about:blank"}`
@@ -23,7 +24,7 @@ func TestWriteProblem_writesADocument(t *testing.T) {
 		retryAfter string
 	}{
 		{&server.Error{Status: 422}, `{"code":"unprocessable_entity","status":422,"title":"Unprocessable Entity","type":"about:blank"}`, ""},
-		{&server.Error{Status: 499}, `{"code":"error","status":499,"title":"Error","type":"about:blank"}`, ""}, // has no text
+		{&server.Error{Status: 499, Header: http.Header{"Retry-After": {"9"}}}, `{"code":"error","status":499,"title":"Error","type":"about:blank"}`, "9"}, // has no text
 		{
 			&server.Error{
 				Status: 409, Code: "out_of_credit", Detail: "It costs 50.", RetryAfter: 1500 * time.Millisecond,
@@ -31,10 +32,10 @@ func TestWriteProblem_writesADocument(t *testing.T) {
 			},
 			`{"code":"out_of_credit","detail":"It costs 50.","errors":[{"detail":"is too dear","keyword":"text","pointer":"/title"}],"status":409,"title":"Conflict","type":"about:blank"}`, "2",
 		},
-		{&server.Error{Status: 418}, `{"code":"im_a_teapot","status":418,"title":"I'm a teapot","type":"about:blank"}`, ""},
+		{&server.Error{Status: 418, RetryAfter: math.MaxInt64}, `{"code":"im_a_teapot","status":418,"title":"I'm a teapot","type":"about:blank"}`, "9223372037"},
 		{&server.Error{Status: 503}, `{"code":"service_unavailable","status":503,"title":"Service Unavailable","type":"about:blank"}`, "1"},
 		{
-			&server.Error{Status: 503, Header: http.Header{"Retry-After": {"60"}}},
+			&server.Error{Status: 503, RetryAfter: -1, Header: http.Header{"Retry-After": {"60"}}},
 			`{"code":"service_unavailable","status":503,"title":"Service Unavailable","type":"about:blank"}`, "60",
 		},
 		{&server.Error{Status: 302, Code: "found"}, internal, ""}, // is no error

@@ -80,8 +80,7 @@ type Config struct {
 	// Middleware wraps each operation. It is called once for each operation, with the operationId. The first
 	// element is the outermost. Middleware runs after authentication and validation. It sees the decoded
 	// request, such as a [gen.LoginRequestObject], and the response or error of the next handler, before the
-	// response is sent. [PrincipalFrom] returns the caller. The ContentLength of the request is the number of
-	// bytes that the validator read, or -1 for a body that is streamed.
+	// response is sent. [PrincipalFrom] returns the caller.
 	Middleware []gen.StrictMiddlewareFunc
 	// Wrap wraps the handling of all requests, including those to unknown paths. It runs before
 	// authentication, inside the access log and the panic recovery. [RequestID] is available to the wrapping
