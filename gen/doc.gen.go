@@ -4,5 +4,5 @@
 // schemas, and an interface of its operations with the HTTP handlers that call it.
 //
 // Package client calls the operations, and package server wraps the handlers, so most programs use only the
-// types of gen. A member that may be absent or null is a pointer in responses and a [Nullable] in requests.
+// types of gen. A member that may be absent or null is a pointer; one of a request that may be null is a [Nullable].
 package gen
