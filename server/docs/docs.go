@@ -57,16 +57,17 @@ type Config struct {
 // New returns a handler for GET and HEAD requests. Other methods get 405, and other paths 404. It serves the
 // page at /docs, the files of the page below /docs/, and the document at /openapi.yaml and /openapi.json. Use
 // [http.StripPrefix] to serve them below a prefix. The document may be JSON or YAML. The page and
-// /openapi.yaml keep the order of its members, and /openapi.json sorts them. New returns an error if the
-// document is invalid, or if Samples has a file for an unknown operation or language.
+// /openapi.yaml keep the order of its members, and /openapi.json sorts them, and rounds numbers that are no int64 to a
+// float64. New returns an error if the document cannot be read or has no version, or if Samples has a file for an
+// operation that is not in its paths, or an unknown language. Otherwise it does not check the document.
 func New(document []byte, cfg Config) (http.Handler, error) {
 	var root map[string]any
 	exact := func(d *json.Decoder) *json.Decoder { d.UseNumber(); return d }
-	if _, err := yaml.Unmarshal(document, &root, yaml.DecodeOpts{}, exact); err != nil {
+	if _, err := yaml.Unmarshal(document, &root, yaml.DecodeOpts{DisableTimestamps: true}, exact); err != nil {
 		return nil, fmt.Errorf("docs: %w", err)
 	}
 	if version, _ := root["openapi"].(string); version == "" {
-		return nil, errors.New("docs: the document has no member openapi")
+		return nil, errors.New("docs: the document has no version, as a string in the member openapi")
 	}
 	samples, err := readSamples(cfg.Samples)
 	if err != nil {

@@ -63,8 +63,9 @@ func TestNew_servesTheDocumentUnchanged(t *testing.T) {
 	if difference := cmp.Diff(want, got); difference != "" {
 		t.Error(difference)
 	}
-	if !strings.Contains(asJSON, ":9223372036854775807}") {
-		t.Errorf("a number is another: %s", asJSON)
+	dated := body(t, request(t, handler(t, "openapi: 3.1.1\nx: 2020-01-01", docs.Config{}), "GET", "/openapi.json"))
+	if !strings.Contains(asJSON, ":9223372036854775807}") || !strings.Contains(dated, `:"2020-01-01"}`) {
+		t.Errorf("a number or a date is another: %s, %s", asJSON, dated)
 	}
 }
 
