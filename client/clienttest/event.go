@@ -32,9 +32,9 @@ func (s *Service) SetInference(id string, status gen.InferenceStatus) {
 	}
 }
 
-// AutoFinish makes each avatar, video and lip-sync created from now on reach a final status right after
-// the response to its creation. The status is published or succeeded. It is failed if the title contains
-// "[fail]", and consent_failed if the title contains "[no-consent]".
+// AutoFinish makes each avatar, video and lip-sync created from now on reach a final status before the response to its
+// creation, which has the first. The status is published or succeeded. It is failed if the title contains "[fail]", and
+// consent_failed if the title contains "[no-consent]".
 func (s *Service) AutoFinish() { s.service.AutoFinish() }
 
 // Events returns the notifications of an avatar, video or lip-sync with a registered webhook, in order, whether

@@ -196,7 +196,8 @@ func TestService_failsTheTest(t *testing.T) {
 		"no call":          {func(_ *testing.T, s *clienttest.Service, _ *client.Client) { s.Fail("", 0, clienttest.HTML(200)) }, "needs a call"},
 		"unknown avatar":   {func(_ *testing.T, s *clienttest.Service, _ *client.Client) { s.SetAvatar("x", "published") }, "no record with this id"},
 		"unknown video":    {func(_ *testing.T, s *clienttest.Service, _ *client.Client) { s.SetInference("x", "failed") }, "no record with this id"},
-		"second user":      {func(_ *testing.T, s *clienttest.Service, _ *client.Client) { s.AddUser("ADA@example.com", "") }, "user ADA@example.com already exists"},
+		"second user":      {func(_ *testing.T, s *clienttest.Service, _ *client.Client) { s.AddUser("ADA@example.com", "") }, "AddUser ADA@example.com: studio: already exists"},
+		"no email":         {func(_ *testing.T, s *clienttest.Service, _ *client.Client) { s.AddUser("ada", "") }, "AddUser ada: studio: not an email address"},
 		"final state": {func(t *testing.T, s *clienttest.Service, c *client.Client) {
 			avatar := try(c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}))(t)
 			s.SetAvatar(avatar.AvatarID, "published")

@@ -157,7 +157,7 @@ func (s *Service) AddUser(email, password string) (id string) {
 	s.t.Helper()
 	id, err := s.service.AddUser(s.t.Context(), email, password)
 	if err != nil {
-		s.t.Errorf("clienttest: AddUser: user %s already exists", email)
+		s.t.Errorf("clienttest: AddUser %s: %v", email, err)
 	}
 	return id
 }

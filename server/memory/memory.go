@@ -40,7 +40,7 @@ type Config struct {
 	Sender sender.Config
 	// Send sends the samples of testWebhook.
 	Send func(context.Context, sender.Message) sender.Attempt
-	// Logger gets the errors of requests. Nil discards them.
+	// Logger is that of [server.Config].
 	Logger *slog.Logger
 }
 

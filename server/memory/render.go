@@ -62,8 +62,8 @@ func (s *Service) rendered(ctx context.Context, subject studio.Subject, result s
 	return s.studio.Rendered(ctx, subject.ID, result, failure)
 }
 
-// AutoFinish makes each avatar, video and lip-sync that is created from now on reach its final status right after the
-// response to its creation. Their titles decide, as with the simulated renderer of studiod.
+// AutoFinish makes each avatar, video and lip-sync that is created from now on reach its final status before the
+// response to its creation, which has the first. Their titles decide, as with the simulated renderer of studiod.
 func (s *Service) AutoFinish() {
 	s.autoFinish.Store(true)
 }

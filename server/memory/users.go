@@ -10,19 +10,19 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// AddUser adds a user and returns the ID. The error is that the email is taken.
+// AddUser adds a user and returns the ID. The error is that the email is taken, or is none.
 func (s *Service) AddUser(ctx context.Context, email, password string) (id string, err error) {
 	user, err := s.studio.AddUser(ctx, "", email, password)
 	return user.ID, err
 }
 
-// AddWorkspace adds a workspace with one member, and returns its ID.
-func (s *Service) AddWorkspace(ctx context.Context, member string) (id string, err error) {
+// AddWorkspace adds a workspace with one member, whose email is given, and returns its ID.
+func (s *Service) AddWorkspace(ctx context.Context, email string) (id string, err error) {
 	workspace, err := s.studio.AddWorkspace(ctx, "", "Team")
 	if err != nil {
 		return "", err
 	}
-	return workspace.ID, s.studio.AddMember(ctx, workspace.ID, member)
+	return workspace.ID, s.studio.AddMember(ctx, workspace.ID, email)
 }
 
 // AddProject adds a project to a workspace. By default it is new and belongs to the owner.
