@@ -16,8 +16,7 @@ paths:
   /users/login:
     post:
       security: []
-      parameters:
-        - { name: limit, in: query, schema: { type: integer, default: 1 } }
+      parameters: [ { name: limit, in: query, schema: { type: integer, default: 1 } } ]
       requestBody:
         content:
           application/json:
@@ -58,8 +57,8 @@ paths:
   /users/logout:
     post:
       security: [ key: [] ]
-      responses:
-        '204': { description: Done. }
+      x-idempotent: true
+      responses: { '204': { description: Done. } }
   /logs:
     get:
       security: []
@@ -75,8 +74,7 @@ paths:
   /lines:
     get:
       security: []
-      responses:
-        '200': { content: { application/jsonl: { itemSchema: { type: object, required: [level], properties: { level: { type: integer }, text: { type: string } } } } } }
+      responses: { '200': { content: { application/jsonl: { itemSchema: { type: object, required: [level], properties: { level: { type: integer }, text: { type: string } } } } } } }
 components:
   securitySchemes:
     bearer: { type: http, scheme: bearer }
@@ -124,6 +122,8 @@ func TestCompare_findsBrokenOperations(t *testing.T) {
 		"an operation is new":     {"  /users/refresh:\n", "  /users/renew: { get: { responses: { '204': { description: D } } } }\n  /users/refresh:\n", ""},
 		"an operation is removed": {"  /users/refresh:\n", "  /users/renew:\n", refresh},
 		"a webhook is removed":    {"  lipsync_event:\n", "  another_event:\n", "webhook lipsync_event"},
+		"a webhook is no POST":    {"  lipsync_event:\n    post:", "  lipsync_event:\n    put:", "webhook lipsync_event"},
+		"a POST is not repeated":  {"      x-idempotent: true\n", "", "POST /users/logout"},
 
 		"an operation needs a token":              {"      security: []\n", "", login},
 		"an operation needs no token":             {"security: [ bearer: [] ]\n", "", ""},
@@ -139,6 +139,7 @@ func TestCompare_findsBrokenOperations(t *testing.T) {
 		"a request loses untyped other members":    {"{ x-go-type: any }", "false", login},
 		"other members of a request are described": {"device: { type: object,", "device: { type: object, additionalProperties: { x-go-type: any },", ""},
 		"a request has another media type":         {json, "application/problem+json:\n", login},
+		"a media type is written otherwise":        {json, "Application/JSON; charset=utf-8:\n", ""},
 		"a request accepts another media type":     {"          " + json, "          text/plain: {}\n          " + json, ""},
 		"a default of a request is removed":        {", default: phone", "", login},
 		"a default of a parameter is removed":      {", default: 1", "", login},

@@ -60,7 +60,7 @@ func operationName(method, path string) string {
 		return operation
 	}
 	if event, ok := strings.CutPrefix(path, webhookPath); ok {
-		event, _, _ = strings.Cut(event, responsePath)
+		event, _, _ = strings.Cut(event, " ")
 		return "webhook " + event
 	}
 	if operation, ok := strings.CutPrefix(path, callbackPath); ok {
@@ -147,10 +147,7 @@ func loadDocument(content []byte) (*load.SpecInfo, error) {
 // addNotifications adds the operations of a webhook or callback as paths, and the responses to them.
 func addNotifications(document *openapi3.T, path string, item *openapi3.PathItem) {
 	for method, operation := range item.Operations() {
-		at := path
-		if !strings.HasPrefix(path, webhookPath) { // a webhook is a POST
-			at += " " + method
-		}
+		at := path + " " + method
 		document.Paths.Set(at, asResponse(operation, slices.Concat(item.Parameters, operation.Parameters)))
 		for status, response := range operation.Responses.Map() {
 			document.Paths.Set(at+responsePath+status, asRequest(response.Value.Content))

@@ -53,15 +53,17 @@ func eachObject(value any, named bool, visit func(map[string]any)) {
 func lowerObject(object map[string]any) {
 	content, _ := object["content"].(map[string]any)
 	for name, described := range maps.Clone(content) {
+		delete(content, name)
+		name, _, _ = strings.Cut(strings.ToLower(name), ";") // the charset is always UTF-8
 		media, _ := described.(map[string]any)
 		items, ok := media["itemSchema"]
 		if !ok {
 			items, ok = media["x-itemSchema"]
 		}
 		if ok { // a stream is an array of its items in JSON
-			delete(content, name)
-			content[name+"+json"] = map[string]any{"schema": map[string]any{"type": "array", "items": items}}
+			name, described = name+"+json", map[string]any{"schema": map[string]any{"type": "array", "items": items}}
 		}
+		content[name] = described
 	}
 	if schema, ok := object["contentSchema"].(map[string]any); ok { // the text of an event is the JSON in it
 		clear(object)

@@ -1,5 +1,5 @@
-// Command breaking compares api/openapi.yaml with that of an earlier commit. It fails if a change breaks users of the
-// earlier document and api/CHANGES.md does not list it.
+// Command breaking compares api/openapi.yaml with that of an earlier commit. It fails if a change that it judges breaks
+// users of the earlier document and api/CHANGES.md does not list it.
 //
 //	go run . -base COMMIT
 //
@@ -11,6 +11,11 @@
 // sends them: an additional member is compatible, and a removed member breaks receivers. So are their headers and
 // query, and callbacks, which are changes of their operation unless they refer to a webhook. The responses to both are
 // compared like requests.
+//
+// It does not judge the URLs of servers, the flows of OAuth, an added discriminator, numbers that no float64 holds, and
+// what only texts say, and compares JSON in a field of multipart/form-data like text. It also reports changes that
+// break nobody: 2XX that becomes 200, exclusiveMinimum for an equal minimum, prefixItems added to a response, and every
+// change of a dependentRequired.
 //
 // api/CHANGES.md lists a breaking change if it has a line that COMMIT does not have and that names the operation in
 // backquotes, as in `POST /users/login` or `webhook avatar_event`.

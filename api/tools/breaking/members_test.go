@@ -98,6 +98,8 @@ func TestCompare_seesAChangeInEveryPlace(t *testing.T) {
 		"all of one":                  {"{$ref: '#/components/schemas/A'}", "{description: d, allOf: [{$ref: '#/components/schemas/A'}]}", ""},
 		"members named like keywords": {"{type: object, properties: {const: {type: string}, allOf: {type: array}}}", "{type: object, properties: {const: {type: string}, allOf: {type: array}}}", ""},
 		"a list of one type":          {"{type: string}", "{type: [string]}", ""},
+		"fewer types":                 {"{type: [boolean, integer]}", "{type: boolean}", "sent"},
+		"more types":                  {"{type: boolean}", "{type: [boolean, string]}", "received"},
 		"null":                        {"{type: string}", "{type: [string, 'null']}", "received"},
 		"a required member":           {"{type: object, properties: {a: {type: string}}}", "{type: object, required: [a], properties: {a: {type: string}}}", "sent"},
 		"an optional member":          {"{type: object, required: [a], properties: {a: {type: string}}}", "{type: object, properties: {a: {type: string}}}", "received"},

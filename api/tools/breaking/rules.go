@@ -73,6 +73,9 @@ func (c *comparison) add(rule, format string, args ...any) {
 
 func (c *comparison) compare(before, after *openapi3.Operation) {
 	c.security(before, after)
+	if before.Extensions["x-idempotent"] == true && after.Extensions["x-idempotent"] != true {
+		c.add("idempotent-removed", "a request must no longer be repeated")
+	}
 	if before.RequestBody != nil && after.RequestBody != nil {
 		c.content("the request", before.RequestBody.Value.Content, after.RequestBody.Value.Content, false)
 	}
@@ -196,6 +199,10 @@ func (c *comparison) values(at string, sent bool, open, closed *openapi3.Schema)
 		c.enums = append(c.enums, open, closed)
 	}
 	report(open.Enum == nil && closed.Enum != nil, "other values")
+	isNarrower := len(open.Type.Slice()) > len(closed.Type.Slice()) // in text, oasdiff takes this for compatible
+	report(isNarrower && closed.Type != nil && slices.ContainsFunc(*open.Type, func(of string) bool {
+		return !closed.Type.Includes(of) && !closed.Type.Includes(openapi3.TypeString)
+	}), "other types")
 	report(open.Items == nil && closed.Items != nil && (open.Type == nil || open.Type.Includes(openapi3.TypeArray)), "other elements")
 	report(closed.Format == "date-time" && (open.Format == "date" || open.Format == "time"), "the format "+open.Format)
 	report(closed.Not != nil && (open.Not == nil || isChanged(open.Not, closed.Not)), "values that another not allows")
