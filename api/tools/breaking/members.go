@@ -38,7 +38,9 @@ func parametersOf(path string, operation *openapi3.Operation) openapi3.Content {
 func withHeaders(response *openapi3.Response) openapi3.Content {
 	all := make(parts)
 	for name, header := range response.Headers {
-		all.add("header:"+strings.ToLower(name), &header.Value.Parameter)
+		p := header.Value.Parameter
+		p.In = openapi3.ParameterInHeader
+		all.add("header:"+strings.ToLower(name), &p)
 	}
 	all.addEncodings(response.Content)
 	content := all.content("header")
@@ -79,15 +81,9 @@ func (all parts) add(name string, p *openapi3.Parameter) {
 		members.Required = append(members.Required, name)
 	}
 	if types := schema.Value.Type; p.Schema != nil && (types == nil || types.Includes(openapi3.TypeArray) || types.Includes(openapi3.TypeObject)) {
-		style := p.Style
-		switch {
-		case style != "":
-		case p.In == openapi3.ParameterInQuery || p.In == openapi3.ParameterInCookie:
-			style = openapi3.SerializationForm
-		default:
-			style = openapi3.SerializationSimple
+		if method, err := p.SerializationMethod(); err == nil { // its place is known
+			written = fmt.Sprintf("%s, explode %t", method.Style, method.Explode)
 		}
-		written = fmt.Sprintf("%s, explode %t", style, p.Explode != nil && *p.Explode || p.Explode == nil && style == openapi3.SerializationForm)
 	}
 	ways := []any{written}
 	if p.AllowReserved {

@@ -34,6 +34,7 @@ func severities() map[string]checker.Level {
 // comparison collects the breaking changes of one operation that oasdiff has no check for.
 type comparison struct {
 	operation     string
+	callback      bool // as in a finding
 	before, after *openapi3.T
 	compared      map[[2]*openapi3.Schema]bool
 	breaks        []finding
@@ -51,14 +52,11 @@ func compareOperations(before, after *openapi3.T) (breaks []finding) {
 			}
 			c := comparison{
 				operation: operationName(method, path), before: before, after: after,
-				compared: make(map[[2]*openapi3.Schema]bool),
+				compared: make(map[[2]*openapi3.Schema]bool), callback: strings.HasPrefix(path, callbackPath),
 			}
 			c.compare(old, item.GetOperation(method))
 			enums = append(enums, c.enums...)
-			for _, b := range c.breaks {
-				b.callback = strings.HasPrefix(path, callbackPath)
-				breaks = append(breaks, b)
-			}
+			breaks = append(breaks, c.breaks...)
 		}
 	}
 	for _, schema := range enums { // for oasdiff, an enum that is removed has no more values
@@ -68,7 +66,7 @@ func compareOperations(before, after *openapi3.T) (breaks []finding) {
 }
 
 func (c *comparison) add(rule, format string, args ...any) {
-	c.breaks = append(c.breaks, finding{operation: c.operation, rule: rule, text: fmt.Sprintf(format, args...)})
+	c.breaks = append(c.breaks, finding{c.operation, rule, fmt.Sprintf(format, args...), c.callback})
 }
 
 func (c *comparison) compare(before, after *openapi3.Operation) {
