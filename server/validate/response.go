@@ -65,13 +65,13 @@ func (w *checker) checkAll(body io.Reader, err error) {
 	}
 }
 
-// ResponseHeader checks the status, the headers and the content type of a response, as [Operation.Response]
-// does. It reports whether the body is streamed: a body whose media type is not JSON, text or a form does not
+// ResponseHeader checks the status, the headers and the content type of a response, as [Operation.Response] does if the
+// body is empty. It reports whether the body is streamed: a body whose media type is not JSON, text or a form does not
 // have to be buffered. items is nil unless the header is valid and the body has items, which are checked one by one.
 func (o *Operation) ResponseHeader(status int, header http.Header) (streamed bool, items *Items, err error) {
 	w := newChecker(o.pool, schema.InResponse)
 	defer w.release()
-	c, err := o.responseHeader(w, status, header, true)
+	c, err := o.responseHeader(w, status, header, false)
 	if err == nil {
 		err = w.failure(http.StatusInternalServerError, mismatchedResponse)
 	}

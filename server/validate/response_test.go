@@ -112,6 +112,7 @@ func TestOperation_ResponseHeader_reportsStreams(t *testing.T) {
 		{200, "application/jsonl", "x", true, false, "header:X-A type"},
 		{200, "video/mp4", "x", true, false, "header:X-A type"},
 		{200, "application/json", "1", false, false, "ok"},
+		{204, "", "", false, false, "ok"},
 		{200, "text/plain", "1", false, false, "The document does not declare this content type for the status 200."},
 		{404, "text/plain", "1", false, false, "The document does not declare the status 404."},
 	} {
