@@ -44,7 +44,7 @@ func TestDocument_hasTheInterface(t *testing.T) {
 		for _, name := range elements {
 			e := left[name]
 			if shape := d.shape(e.object); e.section != columns[0] || shape != columns[2] {
-				t.Errorf("%s has the section and shape\n%s  %s, want\n%s  %s", name, e.section, shape, columns[0], columns[2])
+				t.Errorf("api/openapi.yaml: %s has the section and shape\n%s  %s, and in api/testdata/interface.txt\n%s  %s", name, e.section, shape, columns[0], columns[2])
 			}
 			delete(left, name)
 		}
@@ -68,10 +68,10 @@ func TestDocument_promisesWhatTestsHold(t *testing.T) {
 			return
 		}
 		if !strings.Contains(elements[element].description(), strings.Trim(columns[0], `"`)) {
-			t.Errorf("the description of %s does not contain %s", element, columns[0])
+			t.Errorf("api/testdata/sentences.txt: the description of %s does not contain %s", element, columns[0])
 		}
 		if err := gobuild.FindTest("../"+columns[1], columns[2]); err != nil {
-			t.Errorf("%s %s: %v", element, columns[0], err)
+			t.Errorf("api/testdata/sentences.txt: %s %s: %v", element, columns[0], err)
 		}
 		held[element] = true
 	})
@@ -93,7 +93,7 @@ func TestDocument_followsTheRules(t *testing.T) {
 	for _, group := range []string{"headers", "parameters", "responses", "securitySchemes"} {
 		for name := range d.at("components", group) {
 			if d.at("components", group, name).description() == "" {
-				t.Errorf("%s has no description", name)
+				t.Errorf("api/openapi.yaml: %s has no description", name)
 			}
 		}
 	}
@@ -101,21 +101,21 @@ func TestDocument_followsTheRules(t *testing.T) {
 		for path := range d.at(group) {
 			for key := range d.at(group, path) {
 				if !isMethod(key) && key != "x-interface" {
-					t.Errorf("%s has %s, which belongs to its operations", path, key)
+					t.Errorf("api/openapi.yaml: %s has %s, which belongs to its operations", path, key)
 				}
 				if (key == "get" || key == "delete") && d.at(group, path, key)["requestBody"] != nil {
-					t.Errorf("%s %s has a body", key, path)
+					t.Errorf("api/openapi.yaml: %s %s has a body", key, path)
 				}
 			}
 			if slices.ContainsFunc(strings.Split(path, "/"), isMethod) {
-				t.Errorf("%s contains a method", path)
+				t.Errorf("api/openapi.yaml: %s contains a method", path)
 			}
 		}
 	}
 	d.eachOperation(func(name string, operation object) {
 		if webhook, ok := strings.CutPrefix(name, "webhook "); ok {
 			if cites := d.at("webhooks", webhook)["x-interface"]; cites != operation["x-interface"] {
-				t.Errorf("%s cites %v", name, cites)
+				t.Errorf("api/openapi.yaml: %s cites %v", name, cites)
 			}
 			return
 		}
@@ -126,24 +126,24 @@ func TestDocument_followsTheRules(t *testing.T) {
 func checkSchema(t *testing.T, d object, name string, schema object) {
 	t.Helper()
 	if schema.description() == "" {
-		t.Errorf("%s has no description", name)
+		t.Errorf("api/openapi.yaml: %s has no description", name)
 	}
 	members := schema.at("properties")
 	for _, member := range schema.strings("required") {
 		if target := d.resolve(members.at(member)); target == nil || slices.Contains(asList(target["type"]), any("null")) {
-			t.Errorf("%s %s is required, but missing or nullable", name, member)
+			t.Errorf("api/openapi.yaml: %s %s is required, but missing or nullable", name, member)
 		}
 	}
 	for member := range members {
 		m := members.at(member)
 		if d.resolve(m).description() == "" {
-			t.Errorf("%s %s has no description", name, member)
+			t.Errorf("api/openapi.yaml: %s %s has no description", name, member)
 		}
 		if m["type"] == "object" {
-			t.Errorf("%s %s is an object that is not a component", name, member)
+			t.Errorf("api/openapi.yaml: %s %s is an object that is not a component", name, member)
 		}
 		if m["x-interface"] == "extension" && isComplete(schema) {
-			t.Errorf("%s %s is an extension of a complete object", name, member)
+			t.Errorf("api/openapi.yaml: %s %s is an extension of a complete object", name, member)
 		}
 	}
 }
@@ -171,30 +171,30 @@ func checkResponses(t *testing.T, d object, name string, operation object) {
 		}
 		headers := response.at("headers")
 		if got := slices.Sorted(maps.Keys(headers)); !slices.Equal(got, slices.Sorted(slices.Values(want))) || component(headers.at("X-Request-Id")) != "RequestID" {
-			t.Errorf("%s %s has the headers %v, want %v", name, status, got, want)
+			t.Errorf("api/openapi.yaml: %s %s has the headers %v, want %v", name, status, got, want)
 		}
 		if status < "400" {
 			continue
 		}
 		if media := response.at("content"); len(media) != 1 || component(media.at("application/problem+json", "schema")) != "Problem" {
-			t.Errorf("%s %s is not a problem document", name, status)
+			t.Errorf("api/openapi.yaml: %s %s is not a problem document", name, status)
 		}
 		examples := response.at("content", "application/problem+json", "examples")
 		for example := range examples {
 			problem := examples.at(example, "value")
 			if got := fmt.Sprint(problem["status"]); got != status {
-				t.Errorf("%s %s example %s has the status %s", name, status, example, got)
+				t.Errorf("api/openapi.yaml: %s %s example %s has the status %s", name, status, example, got)
 			}
 			for _, violation := range problem.list("errors") {
 				if pointer := fmt.Sprint(violation["pointer"]); !d.accepts(operation, pointer) {
-					t.Errorf("%s %s example %s has the unknown pointer %s", name, status, example, pointer)
+					t.Errorf("api/openapi.yaml: %s %s example %s has the unknown pointer %s", name, status, example, pointer)
 				}
 			}
 		}
 	}
 	tooMany := component(operation.at("responses", "429"))
 	if special := tooMany != "" && tooMany != "TooManyRequests"; special != strings.Contains(operation.description(), "429") {
-		t.Errorf("%s must mention 429 if and only if it has a limit of its own", name)
+		t.Errorf("api/openapi.yaml: %s must mention 429 if and only if it has a limit of its own", name)
 	}
 }
 

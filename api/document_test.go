@@ -40,11 +40,11 @@ func TestDocument_examplesMatchTheirSchemas(t *testing.T) {
 			frame, err := reader.Next()
 			for ; err == nil; frame, err = reader.Next() {
 				if err := items.Check(frame); err != nil {
-					t.Errorf("%s example %s: %v", where, name, err)
+					t.Errorf("api/openapi.yaml: %s example %s: %v", where, name, err)
 				}
 			}
 			if !errors.Is(err, io.EOF) || len(frame.Data) > 0 {
-				t.Errorf("%s example %s: %v", where, name, err)
+				t.Errorf("api/openapi.yaml: %s example %s: %v", where, name, err)
 			}
 		}
 	}
@@ -56,16 +56,16 @@ func TestDocument_examplesMatchTheirSchemas(t *testing.T) {
 			}
 			schema, err := compiler.Compile(fmt.Sprint("openapi.json", body.at("content", media, "schema")["$ref"]))
 			if err != nil {
-				t.Errorf("%s: %v", where, err)
+				t.Errorf("api/openapi.yaml: %s: %v", where, err)
 				continue
 			}
 			examples := body.at("content", media, "examples")
 			if len(examples) == 0 && !strings.HasSuffix(media, "/*") { // an example of a file would show nothing
-				t.Errorf("%s %s has no example", where, media)
+				t.Errorf("api/openapi.yaml: %s %s has no example", where, media)
 			}
 			for name := range examples {
 				if err := schema.Validate(document.resolve(examples.at(name))["value"]); err != nil {
-					t.Errorf("%s example %s: %v", where, name, err)
+					t.Errorf("api/openapi.yaml: %s example %s: %v", where, name, err)
 				}
 			}
 		}
@@ -79,7 +79,7 @@ func TestDocument_examplesMatchTheirSchemas(t *testing.T) {
 			p := document.resolve(reference)
 			wanted := p["required"] == true || strings.HasPrefix(name, "webhook ")
 			if wanted != (p["example"] != nil) || p["examples"] != nil {
-				t.Errorf("%s: parameter %s is required (%v), and its example is %v", name, p["name"], p["required"], p["example"])
+				t.Errorf("api/openapi.yaml: %s: parameter %s is required (%v), and its example is %v", name, p["name"], p["required"], p["example"])
 			}
 		}
 	})
