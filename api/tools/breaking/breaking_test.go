@@ -74,10 +74,7 @@ paths:
     get:
       security: []
       responses: { '200': { content: { application/jsonl: { itemSchema: { type: object, required: [level], properties: { level: { type: integer }, text: { type: string } } } } } } }
-components:
-  securitySchemes:
-    bearer: { type: http, scheme: bearer }
-    key: { type: apiKey, in: header, name: X-Key }
+components: { securitySchemes: { bearer: { type: http, scheme: bearer }, key: { type: apiKey, in: header, name: X-Key } } }
 webhooks:
   avatar_event:
     post:

@@ -41,10 +41,8 @@ func (k *keys) tokens(t *testing.T) *auth.Tokens {
 func authenticate(t *testing.T, tokens *auth.Tokens, method, operation, workspace, token string) (user, code string, r *http.Request) {
 	t.Helper()
 	r = httptest.NewRequestWithContext(t.Context(), method, "/", http.NoBody)
-	if workspace != "" {
-		r.Header.Set("X-Workspace-Id", workspace)
-	}
-	_, principal, err := tokens.Authenticate(t.Context(), server.Credential{Token: token, OperationID: operation, Request: r})
+	r.Header.Set("X-Workspace-Id", workspace)
+	_, principal, err := tokens.Authenticate(t.Context(), server.Credential{Scheme: "bearerAuth", Token: token, OperationID: operation, Request: r})
 	if problem, ok := errors.AsType[*server.Error](err); ok {
 		code = problem.Code
 		if code == "unauthorized" && !strings.HasPrefix(problem.Detail, "The API key is not valid") {
@@ -80,6 +78,11 @@ func TestAPIKeys_allowWhatTheirScopeAllows(t *testing.T) {
 		}
 	}
 	tokens := (&keys{}).tokens(t)
+	for _, other := range []server.Credential{{Scheme: "another", Token: secretKey}, {Scheme: "bearerAuth", Token: secretKey, Scopes: []string{"admin"}}} {
+		if _, _, err := tokens.Authenticate(t.Context(), other); err == nil {
+			t.Errorf("a key is accepted for %s with the scopes %q", other.Scheme, other.Scopes)
+		}
+	}
 	tokens.APIKeys = nil
 	if _, code, _ := authenticate(t, tokens, "GET", "listVideos", "", secretKey); code != "unauthorized" {
 		t.Error("a key is accepted without keys")

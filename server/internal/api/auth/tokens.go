@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -96,8 +97,12 @@ func (t *Tokens) Issue(of studio.AccessToken) (string, error) {
 	return token.SignedString(key.private)
 }
 
-// Authenticate implements [server.Authenticator]. Its error does not describe why a token is invalid.
+// Authenticate implements [server.Authenticator]. Its error does not describe why a token is invalid. It refuses scopes
+// and all other security schemes, which the document does not have.
 func (t *Tokens) Authenticate(ctx context.Context, credential server.Credential) (context.Context, server.Principal, error) {
+	if credential.Scheme != "bearerAuth" || len(credential.Scopes) > 0 {
+		return ctx, server.Principal{}, fmt.Errorf("auth: nothing checks the scopes %q of %s", credential.Scopes, credential.Scheme)
+	}
 	if strings.HasPrefix(credential.Token, studio.APIKeyPrefix) {
 		return t.APIKeys.authenticate(ctx, credential)
 	}
