@@ -95,6 +95,8 @@ func (c *call) begin(ctx context.Context) error {
 		return c.err
 	case c.params != nil:
 		return errors.New("client: the call has parameters of another operation")
+	case c.keyed() && !c.operation.keyed: // a retry would have a second effect
+		return errors.New("client: WithIdempotencyKey: the operation takes no key")
 	}
 	request, err := c.newRequest(ctx)
 	if err != nil {

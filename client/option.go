@@ -57,7 +57,7 @@ type Response struct {
 //
 // A 409 after an attempt whose outcome is unknown, such as a timeout or a 502, means that the service is
 // still processing that attempt. The client retries it. The key has 1 to 255 characters of visible
-// ASCII and works only with creations.
+// ASCII. Only creations and [Client.ReplayEvents] take one: any other call fails without sending a request.
 func WithIdempotencyKey(key string) CallOption {
 	return optionFunc(func(c *call) {
 		if key == "" || len(key) > maxKey || strings.ContainsFunc(key, func(r rune) bool { return r < '!' || r > '~' }) {

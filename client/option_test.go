@@ -22,6 +22,7 @@ func TestOptions_rejectInvalidValues(t *testing.T) {
 		"WithIdempotencyKey": {
 			client.WithIdempotencyKey(canary), client.WithIdempotencyKey(""), client.WithIdempotencyKey(strings.Repeat("canary", 43)),
 			client.WithIdempotencyKey("canary 1"), client.WithIdempotencyKey("canary-ä"),
+			client.WithIdempotencyKey("canary-1"), // the operation takes none
 		},
 		"WithWorkspace": {client.WithWorkspace(canary)},
 	} {
