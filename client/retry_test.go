@@ -15,7 +15,7 @@ import (
 )
 
 // repeated has the operations of different kinds: a read, creations with a key of the caller, of the client and of
-// nobody, a login and a renewal.
+// nobody, a login, a renewal and a write without a body.
 var repeated = []func(context.Context, *client.Client, client.CallOption) error{
 	func(ctx context.Context, c *client.Client, o client.CallOption) error {
 		return errorOf(c.GetAvatar(ctx, avatarID, o))
@@ -35,23 +35,26 @@ var repeated = []func(context.Context, *client.Client, client.CallOption) error{
 	func(ctx context.Context, c *client.Client, o client.CallOption) error {
 		return errorOf(c.RefreshTokens(ctx, gen.RefreshRequest{}, o))
 	},
+	func(ctx context.Context, c *client.Client, o client.CallOption) error {
+		return errorOf(c.RotateWebhookSecret(ctx, o))
+	},
 }
 
 func TestRetry_followsRetryRules(t *testing.T) {
 	t.Parallel()
 	var (
 		// The number of requests that a service sees if every attempt fails in the same way and three are allowed.
-		always   = [6]int{3, 3, 3, 3, 3, 3}
-		harmless = [6]int{3, 3, 3, 1, 3, 1}
-		never    = [6]int{1, 1, 1, 1, 1, 1}
+		always   = [7]int{3, 3, 3, 3, 3, 3, 3}
+		harmless = [7]int{3, 3, 3, 1, 3, 1, 1}
+		never    = [7]int{1, 1, 1, 1, 1, 1, 1}
 		// Whether the error is ErrOutcomeUnknown.
-		certain   = [6]bool{}
-		uncertain = [6]bool{1: true, 2: true, 3: true}
+		certain   = [7]bool{}
+		uncertain = [7]bool{1: true, 2: true, 3: true, 6: true}
 	)
 	for name, test := range map[string]struct {
 		start   func(*testing.T) faulty
-		seen    [6]int
-		unknown [6]bool
+		seen    [7]int
+		unknown [7]bool
 	}{
 		"refused":                         {dialled("http", true), always, certain},
 		"dropped in the TLS handshake":    {dialled("https", false), always, certain},

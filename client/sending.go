@@ -17,7 +17,8 @@ func (a *attempt) request(ctx context.Context) *http.Request {
 	// If net/http knows the type of the body, it sends header and body in one write. It then has read the body when it
 	// finds that the connection is closed, so only a request that is retried in any case shows it the body.
 	known := c.client.standard && len(c.content) > 0 && c.progress == nil && c.repeatable()
-	if known {
+	bare := len(c.content) == 0 && c.body == nil && !c.operation.idempotent // only the connection tells whether it was sent
+	if known || bare {
 		a.trace = httptrace.ClientTrace{GetConn: a.sending.getConn, GotConn: a.sending.gotConn}
 		ctx = httptrace.WithClientTrace(ctx, &a.trace)
 	}
@@ -28,7 +29,7 @@ func (a *attempt) request(ctx context.Context) *http.Request {
 		request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(c.content)), int64(len(c.content))
 	}
 	switch {
-	case known:
+	case known, bare:
 	case request.Body != nil:
 		if c.progress != nil {
 			request.Body = &reportingBody{ReadCloser: request.Body, call: c, total: cmp.Or(request.ContentLength, -1)}
