@@ -66,6 +66,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 )
@@ -74,7 +75,7 @@ import (
 // per user and share it, because it holds the tokens. A Client must not be copied.
 type Client struct {
 	config    Config // with defaults, and without what package fmt would print
-	roundTrip func(*http.Request) (*http.Response, error)
+	transport func(*http.Request) (*http.Response, error)
 	standard  bool   // requests are sent by an http.Transport
 	base      string // the URL before the path of an operation
 	userAgent []string
@@ -90,7 +91,7 @@ func New(config Config) (*Client, error) {
 	}
 	c := &Client{config: config.withDefaults(), base: strings.TrimSuffix(base.JoinPath().String(), "/")}
 	c.userAgent = []string{c.config.UserAgent}
-	c.roundTrip = c.config.Transport.RoundTrip
+	c.transport = c.config.Transport.RoundTrip
 	_, c.standard = c.config.Transport.(*http.Transport)
 	c.config.AllowHTTP = c.config.AllowHTTP || base.Scheme == "http"
 	c.config.Transport, c.config.Password, c.config.Token, c.config.TokenSource = nil, "", "", nil
@@ -103,4 +104,16 @@ func New(config Config) (*Client, error) {
 		c.token = config.TokenSource.Token
 	}
 	return c, nil
+}
+
+// roundTrip sends a request. Of what only fakes return, it makes what an [http.Client] makes of it.
+func (c *Client) roundTrip(request *http.Request) (*http.Response, error) {
+	response, err := c.transport(request)
+	switch {
+	case err == nil && response == nil:
+		err = errors.New("the transport returned neither a response nor an error")
+	case err == nil && response.Body == nil:
+		response.Body = http.NoBody
+	}
+	return response, err
 }

@@ -150,6 +150,10 @@ func TestError_withoutAResponse(t *testing.T) {
 	busy := roundTripper(func(*http.Request) (*http.Response, error) {
 		return respond(http.StatusServiceUnavailable, http.Header{"Retry-After": {"4"}}, ""), nil
 	})
+	neither := roundTripper(func(*http.Request) (*http.Response, error) { return nil, nil })
+	bare := roundTripper(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusNotFound}, nil
+	})
 	read := func(ctx context.Context, c *client.Client) error { return errorOf(c.GetAvatar(ctx, "canary")) }
 	creation := func(ctx context.Context, c *client.Client) error {
 		return errorOf(c.CreateAvatar(ctx, gen.CreateAvatarRequest{Title: gen.Value("canary")}))
@@ -164,17 +168,19 @@ func TestError_withoutAResponse(t *testing.T) {
 		is        []error
 		text      string
 	}{
-		"read":                     {broken, static, ended, read, []error{io.ErrUnexpectedEOF}, `GET ` + address + `avatar_details": unexpected EOF`},
-		"refused":                  {refused, static, ended, read, []error{syscall.ECONNREFUSED}, `GET ` + address + `avatar_details": connection refused`},
-		"half a response":          {half, static, ended, read, []error{io.ErrUnexpectedEOF}, `GET ` + address + `avatar_details": unexpected EOF`},
-		"creation":                 {broken, static, ended, creation, []error{io.ErrUnexpectedEOF, client.ErrOutcomeUnknown}, `client: the outcome is unknown: POST ` + address + `create_avatar": unexpected EOF`},
-		"creation, unreadable":     {html, static, ended, creation, []error{client.ErrDecode, client.ErrOutcomeUnknown}, `client: the outcome is unknown: client: POST /v1/avatars/create_avatar: 200 OK: the body is not the documented JSON (text/html)`},
-		"canceled before":          {hangs, static, over, read, []error{context.Canceled}, `GET ` + address + `avatar_details": context canceled`},
-		"canceled":                 {hangs, static, canceled, read, []error{context.Canceled}, `GET ` + address + `avatar_details": context canceled`},
-		"late for a token":         {hangs, func(*client.Config) {}, ended, read, []error{context.DeadlineExceeded}, `client: waiting for a token: context deadline exceeded`},
-		"canceled between":         {busy, static, canceled, creation, []error{context.Canceled, client.ErrServer}, `client: waiting to send again: context canceled: client: POST /v1/avatars/create_avatar: 503 Service Unavailable`},
-		"late for the end":         {busy, static, ended, wait, []error{context.DeadlineExceeded, client.ErrServer}, `client: waiting for the end: context deadline exceeded: client: GET /v1/avatars/avatar_details: 503 Service Unavailable`},
-		"late for the first event": {hangs, static, ended, wait, []error{context.DeadlineExceeded}, `client: waiting for the end: context deadline exceeded`},
+		"read":                       {broken, static, ended, read, []error{io.ErrUnexpectedEOF}, `GET ` + address + `avatar_details": unexpected EOF`},
+		"refused":                    {refused, static, ended, read, []error{syscall.ECONNREFUSED}, `GET ` + address + `avatar_details": connection refused`},
+		"half a response":            {half, static, ended, read, []error{io.ErrUnexpectedEOF}, `GET ` + address + `avatar_details": unexpected EOF`},
+		"neither response nor error": {neither, static, ended, read, nil, `GET ` + address + `avatar_details": the transport returned neither a response nor an error`},
+		"a response without a body":  {bare, static, ended, read, []error{client.ErrNotFound}, `client: GET /v1/avatars/avatar_details: 404 Not Found`},
+		"creation":                   {broken, static, ended, creation, []error{io.ErrUnexpectedEOF, client.ErrOutcomeUnknown}, `client: the outcome is unknown: POST ` + address + `create_avatar": unexpected EOF`},
+		"creation, unreadable":       {html, static, ended, creation, []error{client.ErrDecode, client.ErrOutcomeUnknown}, `client: the outcome is unknown: client: POST /v1/avatars/create_avatar: 200 OK: the body is not the documented JSON (text/html)`},
+		"canceled before":            {hangs, static, over, read, []error{context.Canceled}, `GET ` + address + `avatar_details": context canceled`},
+		"canceled":                   {hangs, static, canceled, read, []error{context.Canceled}, `GET ` + address + `avatar_details": context canceled`},
+		"late for a token":           {hangs, func(*client.Config) {}, ended, read, []error{context.DeadlineExceeded}, `client: waiting for a token: context deadline exceeded`},
+		"canceled between":           {busy, static, canceled, creation, []error{context.Canceled, client.ErrServer}, `client: waiting to send again: context canceled: client: POST /v1/avatars/create_avatar: 503 Service Unavailable`},
+		"late for the end":           {busy, static, ended, wait, []error{context.DeadlineExceeded, client.ErrServer}, `client: waiting for the end: context deadline exceeded: client: GET /v1/avatars/avatar_details: 503 Service Unavailable`},
+		"late for the first event":   {hangs, static, ended, wait, []error{context.DeadlineExceeded}, `client: waiting for the end: context deadline exceeded`},
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			c := newClient(t, test.change, func(c *client.Config) { c.Transport = test.transport })
