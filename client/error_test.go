@@ -180,7 +180,8 @@ func TestError_withoutAResponse(t *testing.T) {
 		"late for a token":           {hangs, func(*client.Config) {}, ended, read, []error{context.DeadlineExceeded}, `client: waiting for a token: context deadline exceeded`},
 		"canceled between":           {busy, static, canceled, creation, []error{context.Canceled, client.ErrServer}, `client: waiting to send again: context canceled: client: POST /v1/avatars/create_avatar: 503 Service Unavailable`},
 		"late for the end":           {busy, static, ended, wait, []error{context.DeadlineExceeded, client.ErrServer}, `client: waiting for the end: context deadline exceeded: client: GET /v1/avatars/avatar_details: 503 Service Unavailable`},
-		"late for the first event":   {hangs, static, ended, wait, []error{context.DeadlineExceeded}, `client: waiting for the end: context deadline exceeded`},
+		"late for the first event":   {hangs, static, ended, wait, []error{context.DeadlineExceeded}, `client: waiting for the end: context deadline exceeded: GET ` + address + `avatar_details": context deadline exceeded`},
+		"canceled in a poll":         {busy, static, canceled, wait, []error{context.Canceled, client.ErrServer}, `client: waiting for the end: context canceled: client: waiting to send again: context canceled: client: GET /v1/avatars/avatar_details: 503 Service Unavailable`},
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			c := newClient(t, test.change, func(c *client.Config) { c.Transport = test.transport })

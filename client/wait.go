@@ -60,12 +60,13 @@ func wait[T any](
 		switch {
 		case err == nil && done(got):
 			return got, nil
-		case ctx.Err() != nil:
-		case err != nil && !temporary(err):
+		case ctx.Err() == nil && err != nil && !temporary(err):
 			return nil, err
-		default:
+		case ctx.Err() == nil:
 			last = err
 			_ = pause(ctx, max(interval/2+rand.N(interval/2), retryAfterOf(err)), nil)
+		case last == nil:
+			last = err // which may be after attempts that failed
 		}
 		if ctx.Err() != nil {
 			err = fmt.Errorf("client: waiting for the end: %w", ctx.Err())
