@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -120,6 +122,18 @@ func TestListen_forwardsTheEventsOfTheService(t *testing.T) {
 	}
 	if errs := in.errs.String(); strings.Count(errs, "\n") != 1 || strings.Contains(errs, "key=1") {
 		t.Errorf("stderr has %q", errs)
+	}
+	closed, full := io.Pipe()
+	check(t, closed.Close())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for _, forward := range []string{"", app.url} {
+		var errs bytes.Buffer
+		p.Stdin, p.Stdout, p.Stderr = nil, full, &errs
+		code := p.Run(ctx, []string{"studio", "listen", "--since=1h", "--forward", forward})
+		if code != exitFailure || !strings.Contains(errs.String(), "closed pipe") {
+			t.Errorf("without an output, it ends with %d: %s", code, errs.String())
+		}
 	}
 }
 

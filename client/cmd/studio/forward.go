@@ -55,8 +55,11 @@ func (p *program) listenToStream(ctx context.Context, command *cli.Command, c *c
 		}
 		n := notification{EventID: event.EventID, Sequence: event.Sequence, Event: event.Notification}
 		if target == nil {
-			show.print(n, "")
-		} else if err := show.forward(ctx, c, target, n, secrets); err != nil {
+			err = show.print(n, "")
+		} else {
+			err = show.forward(ctx, c, target, n, secrets)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -72,13 +75,13 @@ func (p *printer) forward(ctx context.Context, c *client.Client, target *url.URL
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err == nil && n.Status/100 == 2:
-			p.print(n, "")
-			return nil
+			return p.print(n, "")
 		case attempt == forwardAttempts:
-			p.print(n, ", given up")
-			return nil
+			return p.print(n, ", given up")
 		}
-		p.print(n, ", again in "+delay.String())
+		if err := p.print(n, ", again in "+delay.String()); err != nil {
+			return err
+		}
 		select {
 		case <-time.After(delay):
 		case <-ctx.Done():

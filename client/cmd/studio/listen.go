@@ -97,16 +97,13 @@ func (p *program) listenToNotifications(ctx context.Context, command *cli.Comman
 
 // newListener returns a receiver that prints every notification, those that come again and too late included.
 func newListener(p *printer, secrets []webhook.Secret) (*webhook.Receiver, error) {
-	show := func(_ context.Context, event gen.Event, delivery webhook.Delivery) {
+	show := func(_ context.Context, event gen.Event, delivery webhook.Delivery) error {
 		at := strconv.FormatInt(delivery.Timestamp.Unix(), 10)
-		p.print(notification{delivery.ID, delivery.Sequence, at, http.StatusNoContent, event}, "")
+		return p.print(notification{delivery.ID, delivery.Sequence, at, http.StatusNoContent, event}, "")
 	}
 	receiver, err := webhook.NewReceiver(webhook.Handlers{
-		Stale: show,
-		Unhandled: func(ctx context.Context, event gen.Event, delivery webhook.Delivery) error {
-			show(ctx, event, delivery)
-			return nil
-		},
+		Stale:     func(ctx context.Context, event gen.Event, delivery webhook.Delivery) { _ = show(ctx, event, delivery) },
+		Unhandled: show, // if it fails, the service sends the notification again
 	}, func(header http.Header, body []byte) error {
 		err := webhook.Verify(header, body, time.Now(), secrets...)
 		if err != nil {
@@ -140,12 +137,11 @@ type printer struct {
 }
 
 // print prints a notification. What follows is printed after the status, but not with --json.
-func (p *printer) print(n notification, follows string) {
+func (p *printer) print(n notification, follows string) error {
 	p.printing.Lock()
 	defer p.printing.Unlock()
 	if p.json {
-		_ = commandline.PrintJSON(p.Stdout, n)
-		return
+		return commandline.PrintJSON(p.Stdout, n)
 	}
 	about, number := subjectOf(n.Event), "-"
 	if n.Sequence > 0 {
@@ -159,5 +155,6 @@ func (p *printer) print(n notification, follows string) {
 	case n.Timestamp != "":
 		line += " -> no response"
 	}
-	_, _ = fmt.Fprintln(p.Stdout, line+follows)
+	_, err := fmt.Fprintln(p.Stdout, line+follows)
+	return err
 }
