@@ -24,7 +24,7 @@ func TestCommands_reportInputErrorsInOneLine(t *testing.T) {
 		"an extra argument":            {[]string{"project", "list", "now"}, "usage: studio project list"},
 		"a password as a flag":         {[]string{"login", "--password=hunter2"}, "password"},
 		"a login without a service":    {[]string{"login", "--email=a", "--password-stdin"}, "--base-url"},
-		"a login over plain http":      {[]string{"login", "--base-url=http://example.com", "--email=a", "--password-stdin"}, "--base-url must be https"},
+		"a login over plain http":      {[]string{"login", "--base-url=http://example.com", "--email=a", "--password-stdin"}, "BaseURL: must be https"},
 		"a login without an email":     {[]string{"login", "--base-url=http://127.0.0.1:1"}, "--email"},
 		"a login without a password":   {[]string{"login", "--base-url=http://127.0.0.1:1", "--email=a"}, "--password-stdin"},
 		"a video without an avatar":    {[]string{"video", "create"}, "avatar"},

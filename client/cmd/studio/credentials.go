@@ -93,7 +93,7 @@ func (c credentials) save(stored login) (err error) {
 // lock creates the directory and waits until no other command is changing the credentials file.
 func (c credentials) lock(ctx context.Context) (unlock func(), err error) {
 	if c.directory == "" {
-		return nil, errors.New("unknown configuration directory; set HOME")
+		return nil, errors.New("unknown configuration directory; set HOME, or XDG_CONFIG_HOME to an absolute path")
 	}
 	if err := os.MkdirAll(c.directory, 0o700); err != nil {
 		return nil, err

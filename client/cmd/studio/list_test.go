@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -126,10 +127,12 @@ func TestService_namesItsAddressIfNothingListens(t *testing.T) {
 	p.retry.Attempts = 1
 	p.Env = client.Config{BaseURL: "http://127.0.0.1:1", Token: "a"}
 	p.mustFail(t, exitFailure, "connection refused; --base-url or STUDIO_BASE_URL", "avatar", "list")
-	closed := unreachable{brokenTransport{io.EOF}} // what a server without TLS does
-	_, err := closed.RoundTrip(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "https://localhost/", nil))
-	if err == nil || !strings.Contains(err.Error(), "begins with http://") {
-		t.Errorf("error %v", err)
+	for _, cause := range []error{io.EOF, tls.RecordHeaderError{Msg: "no TLS"}} { // what a server without TLS does
+		closed := unreachable{brokenTransport{cause}}
+		_, err := closed.RoundTrip(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "https://localhost/", nil))
+		if err == nil || !strings.Contains(err.Error(), "begins with http://") {
+			t.Errorf("error %v", err)
+		}
 	}
 }
 

@@ -24,7 +24,7 @@ func (p *program) loginCommand() *cli.Command {
 			&cli.StringFlag{Name: "email", Usage: "email of the user", DefaultText: "STUDIO_EMAIL, or a prompt"},
 			&cli.BoolFlag{Name: "password-stdin", Usage: "read the password from the first line of the standard input"},
 			&cli.BoolFlag{Name: "token", Usage: "store an API key instead; read it from STUDIO_TOKEN, a prompt, or the first line of the standard input"},
-			workspaceFlag(),
+			workspaceFlag(", and of which avatars, videos and lip-syncs become projects"),
 		), p.login)
 }
 

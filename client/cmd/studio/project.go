@@ -19,7 +19,7 @@ func (p *program) projectCommand() *cli.Command {
 		p.serviceLeaf("list", "list the projects of a workspace, newest first", "",
 			example("project", "list --status published --tag onboarding\n  studio project list --workspace 01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10 --json"),
 			[]cli.Flag{
-				workspaceFlag(),
+				workspaceFlag(""),
 				&cli.StringFlag{Name: "status", Usage: "list only projects with this status, such as published"},
 				&cli.StringFlag{Name: "tag", Usage: "list only projects with this tag"},
 				&cli.StringFlag{Name: "title", Usage: "list only projects whose title contains this text, in any case"},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -24,8 +25,8 @@ func serviceFlags(flags ...cli.Flag) []cli.Flag {
 	return append(flags, &cli.StringFlag{Name: "base-url", Usage: "address of the service", DefaultText: "STUDIO_BASE_URL, or the stored address"})
 }
 
-func workspaceFlag() cli.Flag {
-	return &cli.StringFlag{Name: "workspace", Usage: "id of the workspace whose projects are listed", DefaultText: "STUDIO_WORKSPACE, or the stored workspace"}
+func workspaceFlag(also string) cli.Flag {
+	return &cli.StringFlag{Name: "workspace", Usage: "id of the workspace whose projects are listed" + also, DefaultText: "STUDIO_WORKSPACE, or the stored workspace"}
 }
 
 // service returns a client configured by the flags, the environment and the stored login. Stored tokens
@@ -73,7 +74,7 @@ func (p *program) newClient(config client.Config) (*client.Client, error) {
 	config.UserAgent = "avatarstudio-studio"
 	c, err := client.New(config)
 	if err != nil {
-		return nil, usagef("%s", strings.Replace(err.Error(), "client: BaseURL:", "--base-url", 1))
+		return nil, usagef("the flags, the environment or the stored login: %w", err)
 	}
 	return c, nil
 }
@@ -86,7 +87,7 @@ func (u unreachable) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, new(*net.DNSError)):
 		err = fmt.Errorf("%w; --base-url or STUDIO_BASE_URL sets the address of the service", err)
-	case errors.Is(err, io.EOF) && r.URL.Scheme == "https": // a server without TLS closes the connection
+	case (errors.Is(err, io.EOF) || errors.As(err, new(tls.RecordHeaderError))) && r.URL.Scheme == "https": // no TLS
 		err = fmt.Errorf("%w; if the service has no https, --base-url or STUDIO_BASE_URL begins with http://", err)
 	}
 	return response, err
