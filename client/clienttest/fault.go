@@ -25,9 +25,9 @@ type scripted struct {
 }
 
 // Fail applies a fault to the next n calls of an operation. The operation is an operationId, such as
-// "createAvatar", or "" for all requests, even those that match no operation. Each call has at most one
-// fault, the one that was added first of those that apply. The fault runs before the service checks the
-// token. An n below 1 or an unknown operation fails the test.
+// "createAvatar", or "" for all requests, even those that match no operation, such as a download of a file.
+// Each call has at most one fault, the one that was added first of those that apply. The fault runs before
+// the service checks the token. An n below 1 or an unknown operation fails the test.
 func (s *Service) Fail(operation string, n int, fault Fault) {
 	s.t.Helper()
 	if operation != "" {
@@ -86,7 +86,8 @@ func DropBefore() Fault {
 	return instead(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 }
 
-// DropAfter processes the call and closes the connection without a response.
+// DropAfter processes the call and closes the connection without a response. It waits for the end of the
+// response, which that of streamEvents has only when the client gives up. So does [DropMid].
 func DropAfter() Fault {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -130,13 +130,7 @@ func start(t testing.TB, web *httptest.Server, dial func(ctx context.Context, ne
 		t.Fatal(err)
 	}
 	s.Secret = s.Secrets()[0]
-	web.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, memory.MediaPath) { // not an operation
-			s.service.ServeHTTP(w, r)
-			return
-		}
-		s.serve(w, r)
-	})
+	web.Config.Handler = http.HandlerFunc(s.serve)
 	web.Config.SetKeepAlivesEnabled(false)
 	ctx, cancel := context.WithCancel(context.Background())
 	web.Config.BaseContext = func(net.Listener) context.Context { return ctx }

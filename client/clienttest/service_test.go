@@ -253,8 +253,13 @@ func TestDownload_worksUntilDeletion(t *testing.T) {
 		t.Errorf("before it has succeeded: %v", err)
 	}
 	service.SetInference(id, gen.InferenceStatusSucceeded)
+	service.Fail("getLipsync", 1, clienttest.Delay(0))
+	service.Fail("", 1, clienttest.DropMid()) // of the file, so that the client downloads the rest
 	if err := studio.Download(t.Context(), client.LipsyncFile(id), &video); err != nil || video.Len() == 0 {
 		t.Errorf("%d bytes, %v", video.Len(), err)
+	}
+	if last := service.Requests()[5]; last.Operation != "" || last.Status != http.StatusPartialContent {
+		t.Errorf("request %+v", last)
 	}
 	check(t, studio.DeleteLipsync(t.Context(), gen.DeleteInferenceRequest{InferenceID: id}))
 	if err := studio.Download(t.Context(), client.LipsyncFile(id), &video); !errors.Is(err, client.ErrNotFound) {
