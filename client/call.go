@@ -68,6 +68,9 @@ func (c *call) repeatable() bool { return c.operation.idempotent || c.keyed() }
 // attempt, if there was one. If the error is nil, its response is a success that the document allows.
 func (c *call) send(ctx context.Context) (*attempt, error) {
 	if err := c.begin(ctx); err != nil {
+		if body, ok := c.stream.(io.Closer); ok {
+			_ = body.Close()
+		}
 		return nil, err
 	}
 	return c.sendAgain(ctx)
@@ -108,12 +111,7 @@ func (c *call) begin(ctx context.Context) error {
 	}
 	c.renewsToken = c.client.token != nil && !c.operation.public
 	if c.renewsToken {
-		if err := c.authorize(ctx, ""); err != nil {
-			if c.body != nil {
-				_ = c.body.Close()
-			}
-			return err
-		}
+		return c.authorize(ctx, "")
 	}
 	return nil
 }

@@ -2,9 +2,9 @@
 //
 // A [Client] logs in when a call first needs an access token. It renews the token before it expires, or
 // when the service rejects it, with the refresh token, or otherwise with another login. Concurrent calls
-// share one login, which is retried as [Config].Retry says, and its error. The methods [Client.Login],
-// [Client.RefreshTokens] and [Client.Logout] are about other tokens than those that the client uses. The client does
-// not follow redirects, and it logs nothing unless [Config].Logger is set.
+// share one login, which is retried as [Config].Retry says and does not end with their contexts, and its error. The
+// methods [Client.Login], [Client.RefreshTokens] and [Client.Logout] are about other tokens than those that the client
+// uses. The client does not follow redirects, and it logs nothing unless [Config].Logger is set.
 //
 // In a request, gen.Value(v) sends a member with a value, gen.Null[T]() sends null, and a member that is
 // not set is omitted.
@@ -16,7 +16,8 @@
 // never contain passwords, tokens or the query of a URL. Test for these classes with errors.Is:
 //
 //   - [ErrInvalid] (400, 413, 415, 422), [ErrNotFound] (404) and [ErrConflict] (409): change the request.
-//   - [ErrUnauthorized] (401, even with a renewed token) and [ErrForbidden] (403): change the credentials.
+//   - [ErrUnauthorized] (401, even with a renewed token if the request can be sent again) and [ErrForbidden] (403):
+//     change the credentials.
 //   - [ErrRateLimited] (429) and [ErrServer] (5xx): retry later, after Error.RetryAfter.
 //   - [ErrDecode]: the response is a success that the document does not allow, or is larger than 64 MiB.
 //   - [ErrCut], joined to the cause: a stream broke off.
@@ -60,8 +61,8 @@
 // [Client.WaitAvatar], [Client.WaitVideo] and [Client.WaitLipsync] poll the service and return when a record reaches a
 // final state. A program with many records in progress receives their events instead, with package webhook or
 // [Client.EventsSince].
-// [Client.UploadMedia] uploads an input. [Client.DownloadFile] and [Client.Download] resume interrupted
-// downloads. [WithProgress] reports the progress of uploads and downloads.
+// [Client.UploadMedia] uploads an input, and closes it if it is an [io.Closer]. [Client.DownloadFile] and
+// [Client.Download] resume interrupted downloads. [WithProgress] reports the progress of uploads and downloads.
 package client
 
 import (

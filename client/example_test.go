@@ -64,7 +64,7 @@ func ExampleError() {
 		fmt.Println("wrong email or password")
 	}
 	if answer, ok := errors.AsType[*client.Error](err); ok {
-		fmt.Println(answer.StatusCode, *answer.Problem.Detail)
+		fmt.Println(answer.StatusCode, gen.Or(answer.Problem.Detail, "without a reason"))
 	}
 	fmt.Println(err)
 	// Output:

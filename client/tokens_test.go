@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -150,6 +151,10 @@ func TestTokens_streamedBodyIsNotSentAgain(t *testing.T) {
 	wantCount(t, s, "POST /v1/media", 1)
 	mustGet(t, c)
 	wantCount(t, s, details, 2)
+	file := try(os.Open(os.DevNull))(t)
+	if err := errorOf(c.UploadMedia(t.Context(), "video/mp4", file, client.WithTimeout(0))); err == nil || file.Close() == nil {
+		t.Errorf("the call fails with %v, and leaves its body open", err)
+	}
 }
 
 // A caller whose context ends gets its own error at once. The login continues for the others.
