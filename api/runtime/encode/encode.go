@@ -2,12 +2,14 @@
 //
 // The JSON is that of encoding/json, with four exceptions. A slice or map that is nil is empty instead of null. The map
 // AdditionalProperties of a struct has the other members of the object, as has the JSON in its field union. A [Wrapper]
-// has the JSON of its value. Methods of a pointer are called for values without an address, too.
+// has the JSON of its value. Methods of a pointer are called for values without an address, too. A value that is nested
+// 10,000 times in itself or in interfaces is an error like one that contains itself.
 package encode
 
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -75,7 +77,7 @@ type response[T any] struct {
 type writer struct {
 	text  []byte
 	err   error // the first
-	depth int   // of structs
+	depth int   // of values of the types that contain themselves, and of interfaces
 }
 
 func (w *writer) send(to http.ResponseWriter, status int, mediaType string, headers func(http.Header) error) error {
@@ -139,7 +141,24 @@ func (w *writer) value(v reflect.Value) {
 		w.null()
 		return
 	}
-	kindOf(v.Type().Elem()).write(w, v.UnsafePointer())
+	w.nested(kindOf(v.Type().Elem()).write, v.UnsafePointer())
+}
+
+// maxDepth is the depth above which a value is taken for one that contains itself: that to which encoding/json decodes.
+const maxDepth = 10_000
+
+var errCycle = errors.New("encode: the value contains itself")
+
+// nested writes a value that may contain itself.
+func (w *writer) nested(write encoder, at unsafe.Pointer) {
+	if w.depth >= maxDepth {
+		w.fail(errCycle)
+	}
+	if w.err == nil {
+		w.depth++
+		write(w, at)
+		w.depth--
+	}
 }
 
 // copyOf returns a pointer to a copy of a value.

@@ -304,10 +304,13 @@ func TestJSON_hasTheMembersOfAUnion(t *testing.T) {
 
 func TestJSON_endsForNilAndForAValueThatContainsItself(t *testing.T) {
 	t.Parallel()
-	cycle := &tree{}
-	cycle.Pointer = cycle
-	if _, err := encode.JSON(cycle); err == nil {
-		t.Error("no error")
+	type list []list
+	pointers, lists, anything, members := &tree{}, make(list, 2), make([]any, 2), map[string]any{}
+	pointers.Pointer, lists[0], lists[1], anything[0], anything[1], members["a"] = pointers, lists, lists, &anything, anything, members
+	for _, cycle := range []any{pointers, lists, anything, members} {
+		if _, err := encode.JSON(cycle); err == nil {
+			t.Errorf("%T: no error", cycle)
+		}
 	}
 	for _, value := range []any{nil, (*tree)(nil), (*gen.Nullable[string])(nil), (*time.Time)(nil)} {
 		if got, err := encode.JSON(value); string(got) != "null" || err != nil {

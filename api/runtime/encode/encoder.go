@@ -37,7 +37,7 @@ type plan map[reflect.Type]*encoder
 
 func (p plan) of(t reflect.Type) encoder {
 	if e := p[t]; e != nil && *e == nil { // t contains itself
-		return func(w *writer, at unsafe.Pointer) { (*e)(w, at) }
+		return func(w *writer, at unsafe.Pointer) { w.nested(*e, at) }
 	} else if e != nil {
 		return *e
 	}

@@ -2,17 +2,11 @@ package encode
 
 import (
 	"encoding/json"
-	"errors"
 	"reflect"
 	"slices"
 	"strings"
 	"unsafe"
 )
-
-// maxDepth is the depth of structs in structs above which a value is taken for one that contains itself.
-const maxDepth = 1000
-
-var errCycle = errors.New("encode: the value contains itself")
 
 // object describes a struct.
 type object struct {
@@ -73,10 +67,6 @@ func (p plan) newStruct(t reflect.Type, standard encoder) encoder {
 
 // encode writes the members in the order of the fields, or sorted by name if the struct has other members.
 func (o *object) encode(w *writer, at unsafe.Pointer) {
-	if w.depth++; w.depth > maxDepth {
-		w.fail(errCycle)
-		return
-	}
 	var others reflect.Value
 	var names []reflect.Value // of the others
 	if o.others != nil || o.union != nil {
@@ -103,7 +93,6 @@ func (o *object) encode(w *writer, at unsafe.Pointer) {
 		writeMember(w, others, name, o.write)
 	}
 	w.enclose(start, '{', '}')
-	w.depth--
 }
 
 // othersOf returns the map with the other members of a struct.
@@ -121,9 +110,10 @@ func (o *object) othersOf(w *writer, at unsafe.Pointer) reflect.Value {
 	}
 	if o.others != nil {
 		for name, value := range others.Seq2() {
-			text, err := JSON(value.Interface())
-			w.fail(err)
-			all[name.String()] = text
+			other := writer{depth: w.depth}
+			other.value(value)
+			w.fail(other.err)
+			all[name.String()] = other.text
 		}
 	}
 	return reflect.ValueOf(all)
