@@ -313,26 +313,3 @@ func TestDownload_timesOutOnASilentHost(t *testing.T) {
 		}
 	})
 }
-
-// HTTP/2 says that a request was canceled when its time is over.
-func TestDownload_timesOutOverHTTP2(t *testing.T) {
-	t.Parallel()
-	host := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if r.ProtoMajor != 2 {
-			t.Errorf("the protocol is %s", r.Proto)
-		}
-		<-r.Context().Done()
-	}))
-	host.EnableHTTP2 = true
-	host.StartTLS()
-	defer host.Close()
-	s := newService()
-	s.before = func(w http.ResponseWriter, _ *http.Request) bool {
-		return answerJSON(w, http.StatusOK, `{"inference_id":"id","status":"succeeded","video_url":"`+host.URL+`/file"}`)
-	}
-	c := s.start(t, static, func(config *client.Config) { config.Transport, config.Retry.Attempts = host.Client().Transport, 1 })
-	err := c.Download(t.Context(), client.LipsyncFile("id"), io.Discard, client.WithTimeout(100*time.Millisecond))
-	if !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("error %v", err)
-	}
-}

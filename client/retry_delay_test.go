@@ -88,7 +88,8 @@ func TestRetry_failsAtOnceWhenTheContextWouldEnd(t *testing.T) {
 	})
 }
 
-// Each attempt has the timeout, also those to log in. The context limits all of them together.
+// Each attempt has the timeout, also those to log in and to download. The context limits all of them together. HTTP/2
+// says that a request was canceled when its time is over.
 func TestRetry_eachAttemptHasTheTimeout(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -100,6 +101,9 @@ func TestRetry_eachAttemptHasTheTimeout(t *testing.T) {
 			return errorOf(c.GetAvatar(ctx, avatarID, client.WithTimeout(time.Second)))
 		}, 3 * time.Second, false},
 		"login": {func(ctx context.Context, c *client.Client) error { return errorOf(c.GetAvatar(ctx, avatarID)) }, 90 * time.Second, false},
+		"download": {func(ctx context.Context, c *client.Client) error {
+			return c.Download(ctx, client.LipsyncFile("id"), io.Discard)
+		}, 90 * time.Second, false},
 		"creation": {func(ctx context.Context, c *client.Client) error {
 			return errorOf(c.CreateAvatar(ctx, gen.CreateAvatarRequest{}))
 		}, 90 * time.Second, true},
@@ -119,7 +123,12 @@ func TestRetry_eachAttemptHasTheTimeout(t *testing.T) {
 				}
 				c.Retry = client.Retry{Attempts: 3, BaseDelay: 1}
 				c.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
-					_, _ = io.ReadAll(r.Body)
+					if r.URL.Path == "/v1/lipsync/inference_details" {
+						return respond(http.StatusOK, http.Header{"Content-Type": {"application/json"}}, `{"video_url":"http://localhost/file"}`), nil
+					}
+					if r.Body != nil {
+						_, _ = io.ReadAll(r.Body)
+					}
 					<-r.Context().Done()
 					return nil, r.Context().Err()
 				})
