@@ -140,11 +140,9 @@ func (s *streamCall) read(ctx context.Context, a *attempt, give func(*attempt, s
 		return nil
 	}
 	contentType := a.response.Header.Get("Content-Type")
-	if format, ok := stream.FormatOf(contentType); !ok || format != s.operation.format {
-		return newError(a.response, noteNotPromised)
-	}
+	format, _ := stream.FormatOf(contentType)
 	r, err := stream.NewReader(body, contentType, maxItem)
-	if err != nil {
+	if err != nil || format != s.operation.format {
 		return newError(a.response, noteNotPromised)
 	}
 	if s.opened != nil && !s.opened(s.request.Header.Get(headerLastEventID) != "") {
@@ -159,8 +157,6 @@ func (s *streamCall) read(ctx context.Context, a *attempt, give func(*attempt, s
 			return nil
 		case errors.Is(err, stream.ErrTooLarge):
 			return newError(a.response, noteItemTooLarge)
-		case errors.Is(err, stream.ErrMalformed):
-			return newError(a.response, noteNotPromised)
 		}
 		if id, ok := r.LastID(); ok {
 			s.lastID = id

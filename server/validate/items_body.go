@@ -40,7 +40,7 @@ func (b *itemsBody) next() (stream.Frame, error) {
 		b.err = io.EOF
 	case errors.Is(err, stream.ErrTooLarge):
 		b.err = tooLargeFor("An item of the body", b.limit)
-	case errors.Is(err, stream.ErrTruncated), errors.Is(err, stream.ErrMalformed):
+	case errors.Is(err, stream.ErrTruncated):
 		b.err = &Error{Status: http.StatusBadRequest, Detail: "The body is not valid " + b.items.content.media + "."}
 	default:
 		b.err = unreadable(err)

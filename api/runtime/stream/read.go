@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 )
@@ -19,8 +18,8 @@ var (
 	// ErrTooLarge reports an item that is larger than the limit of the Reader.
 	ErrTooLarge = errors.New("stream: an item is too large")
 
-	// ErrMalformed reports a body that is not in the format of its media type.
-	ErrMalformed = errors.New("stream: the body is not in the format of its media type")
+	// ErrMalformed reports a media type that is not that of a stream.
+	ErrMalformed = errors.New("stream: the media type is not that of a stream")
 )
 
 // around is how much longer than an item its line may be, for "data: " and the end of the line.
@@ -85,7 +84,7 @@ func NewReader(body io.Reader, contentType string, limit int) (*Reader, error) {
 	r.lines.Split(r.split)
 	format, ok := FormatOf(contentType)
 	if !ok {
-		return nil, fmt.Errorf("%w: it is not that of a stream", ErrMalformed)
+		return nil, ErrMalformed
 	}
 	r.next = r.nextLine
 	if format == Events {
