@@ -21,6 +21,7 @@ func TestCommands_reportInputErrorsInOneLine(t *testing.T) {
 		"a command like no other":      {[]string{"lipsync", "obtain"}, `unknown command "obtain"; see studio lipsync --help`},
 		"a flag like no other":         {[]string{"project", "list", "-o", "x"}, "unknown flag -o; see studio project list --help"},
 		"a missing flag":               {[]string{"lipsync", "download", "ID"}, "missing flag --output; see studio lipsync download --help"},
+		"an empty file name":           {[]string{"lipsync", "download", base, "-o", "", "ID"}, "--output"},
 		"an extra argument":            {[]string{"project", "list", "now"}, "usage: studio project list"},
 		"a password as a flag":         {[]string{"login", "--password=hunter2"}, "password"},
 		"a login without a service":    {[]string{"login", "--email=a", "--password-stdin"}, "--base-url"},

@@ -42,6 +42,8 @@ func (p *program) download(ctx context.Context, command *cli.Command, c *client.
 		return c.Download(ctx, file, p.Stdout, progress)
 	}
 	switch info, err := os.Stat(name); {
+	case name == "":
+		return usagef("--output must not be empty")
 	case errors.Is(err, os.ErrNotExist):
 	case err != nil:
 		return err

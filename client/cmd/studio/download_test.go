@@ -70,7 +70,6 @@ func TestDownload_refusesToOverwrite(t *testing.T) {
 	for _, other := range []string{filepath.Dir(name), os.DevNull} {
 		p.mustFail(t, exitUsage, "is not a file", "video", "download", "1", "--force", "-o", other)
 	}
-	p.mustFail(t, exitUsage, "output", "video", "download", "1")
 }
 
 // A bar shows the progress, and is drawn at most ten times a second.
