@@ -12,8 +12,9 @@
 // # Errors
 //
 // A response that is not a success is an [*Error] with the status, the problem document, the request id
-// and the number of attempts. If the service did not respond, the error is a [*net/url.Error]. Errors
-// never contain passwords, tokens or the query of a URL. Test for these classes with errors.Is:
+// and the number of attempts. If the service did not respond, the error is a [*net/url.Error], or wraps that of the
+// context if this ended before a request or between two. Errors never contain passwords, tokens or the query of a URL.
+// Test for these classes with errors.Is:
 //
 //   - [ErrInvalid] (400, 413, 415, 422), [ErrNotFound] (404) and [ErrConflict] (409): change the request.
 //   - [ErrUnauthorized] (401, even with a renewed token if the request can be sent again) and [ErrForbidden] (403):

@@ -6,8 +6,8 @@
 // the password. Studio returns an error if other users can access the file. No flag or argument takes a
 // secret.
 //
-// With --json, every command prints one JSON object per line. Every creation has an idempotency key. Studio
-// prints the key if the outcome of the creation is unknown.
+// With --json, a command prints one JSON object per line, if it prints anything but a file. Every creation has an
+// idempotency key. Studio prints the key if the outcome of the creation is unknown.
 package main
 
 import (
