@@ -19,15 +19,6 @@ func TestUserAgent_isSentInEveryRequest(t *testing.T) {
 	}
 }
 
-func TestListProjects_needsAWorkspace(t *testing.T) {
-	t.Parallel()
-	s := newService()
-	c := s.direct(t, func(c *client.Config) { c.Workspace = "" })
-	if _, err := c.ListProjects(t.Context()); err == nil || !strings.Contains(err.Error(), "WithWorkspace") || len(s.seen) != 0 {
-		t.Errorf("error %v, sent %+v", err, s.seen)
-	}
-}
-
 // Every path of the document is appended to the path of BaseURL.
 func TestBasePath_precedesEveryPath(t *testing.T) {
 	t.Parallel()
