@@ -140,7 +140,7 @@ func (c *call) prepareRetry(ctx context.Context, a *attempt) error {
 		}
 	} else {
 		delay := max(c.retry.delay(c.attempts, a.err), min(c.reconnect, c.retry.MaxDelay))
-		inTime := ctx.Err() == nil && c.retry.allows(ctx, delay, a.err)
+		inTime := ctx.Err() == nil && c.retry.allows(ctx, delay)
 		if last || !inTime || !running && !retryable(a.err, c.repeatable() || a.unsent) {
 			return a.err
 		}

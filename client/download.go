@@ -133,7 +133,7 @@ func (d *download) run(ctx context.Context) error {
 			d.address, renewed = "", true
 			n--
 			continue
-		case n >= retry.Attempts || !retryable(err, true) || !retry.allows(ctx, delay, err):
+		case n >= retry.Attempts || !retryable(err, true) || !retry.allows(ctx, delay):
 			return err
 		}
 		d.client.config.Logger.WarnContext(ctx, "downloading again", "attempt", n, "offset", d.done, "wait", delay, "err", err)

@@ -48,10 +48,7 @@ func (o *operation) success(status int) bool {
 }
 
 // paramsOf returns the optional parameters of a call.
-func paramsOf[P CallOption](c *call) (params P) {
-	if c.params == nil {
-		return params
-	}
+func paramsOf[P CallOption](c *call) P {
 	given, ok := c.params.(P)
 	if ok {
 		c.params = nil

@@ -50,7 +50,8 @@ func (r Retry) withDefaults() Retry {
 	}
 }
 
-// delay returns the delay before the next attempt, after attempt number attempt failed with err.
+// delay returns the delay before the next attempt, after attempt number attempt failed with err. It is not less than
+// the Retry-After in err.
 func (r Retry) delay(attempt int, err error) time.Duration {
 	bound := r.MaxDelay
 	if doubled := r.BaseDelay << (attempt - 1); doubled>>(attempt-1) == r.BaseDelay {
@@ -59,11 +60,10 @@ func (r Retry) delay(attempt int, err error) time.Duration {
 	return max(rand.N(bound), retryAfterOf(err))
 }
 
-// allows reports whether neither delay nor the Retry-After in err exceeds MaxDelay, and whether ctx ends
-// later.
-func (r Retry) allows(ctx context.Context, delay time.Duration, err error) bool {
+// allows reports whether delay does not exceed MaxDelay, and whether ctx ends later.
+func (r Retry) allows(ctx context.Context, delay time.Duration) bool {
 	deadline, bounded := ctx.Deadline()
-	return max(delay, retryAfterOf(err)) <= r.MaxDelay && (!bounded || time.Until(deadline) > delay)
+	return delay <= r.MaxDelay && (!bounded || time.Until(deadline) > delay)
 }
 
 func retryAfterOf(err error) time.Duration {
