@@ -78,7 +78,7 @@ func New(cfg Config) (*Service, error) {
 	s.api, err = server.New(rest.New(s.studio), server.Config{
 		Authenticator: s.tokens, MapError: rest.MapError,
 		Validation: validate.Config{AnonymousBodyBytes: rest.AnonymousBodyBytes},
-		Middleware: []gen.StrictMiddlewareFunc{s.tokens.EndStreams},
+		Middleware: []gen.StrictMiddlewareFunc{s.tokens.Middleware},
 		Logger:     cfg.Logger, ValidateResponses: server.ResponsesEnforced,
 	})
 	return s, err

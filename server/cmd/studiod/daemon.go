@@ -155,7 +155,7 @@ func (d *daemon) openAPI(ctx context.Context) error {
 		Authenticator: d.tokens, MapError: rest.MapError, OnResponse: d.recordResponse,
 		Logger: d.cfg.Logger, ValidateResponses: d.cfg.ValidateResponses, Wrap: d.wrap,
 		Admit:      func(next http.Handler) http.Handler { return d.userRates.Admit(bodies.Admit(next)) },
-		Middleware: []gen.StrictMiddlewareFunc{d.tokens.EndStreams, bodies.Middleware},
+		Middleware: []gen.StrictMiddlewareFunc{bodies.Middleware, d.tokens.Middleware},
 		Validation: validate.Config{
 			AnonymousBodyBytes: rest.AnonymousBodyBytes,
 			OperationBodyBytes: map[string]int64{uploadOperation: render.MaxInput},

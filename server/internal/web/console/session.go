@@ -59,6 +59,9 @@ func (c *Console) session(r *http.Request) (session, error) {
 func (c *Console) requireSession(page page) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s, err := c.session(r)
+		if err == nil {
+			err = c.serve(page, w, r, s)
+		}
 		if errors.Is(err, studio.ErrUnauthorized) {
 			switch {
 			case strings.HasSuffix(r.URL.Path, "/live"):
@@ -73,9 +76,6 @@ func (c *Console) requireSession(page page) http.Handler {
 				c.anyone(c.askLogin)(w, r)
 			}
 			return
-		}
-		if err == nil {
-			err = c.serve(page, w, withSession(r, s), s)
 		}
 		if err != nil {
 			c.fail(w, withSession(r, s), err)
@@ -92,7 +92,8 @@ func (c *Console) anyone(page func(w http.ResponseWriter, r *http.Request) error
 	}
 }
 
-// serve serves a page, unless the user sends too many forms at once.
+// serve serves a page, unless the user sends too many forms at once. A form is that of the user after it has arrived,
+// which may take long: by then, the session may have ended, or the user may not be an operator any more.
 func (c *Console) serve(page page, w http.ResponseWriter, r *http.Request, s session) error {
 	if r.Method == http.MethodPost && r.URL.Path != UploadsPath {
 		release, err := c.forms.Acquire(r.Context(), s.ID)
@@ -100,11 +101,14 @@ func (c *Console) serve(page page, w http.ResponseWriter, r *http.Request, s ses
 			return &server.Error{Status: http.StatusTooManyRequests, Detail: "Too many forms are sent at once.", RetryAfter: time.Second, Err: err}
 		}
 		defer release()
-		if err := parseForm(r); err != nil {
+		if err = parseForm(r); err == nil {
+			s, err = c.session(r)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	return page(w, r, s)
+	return page(w, withSession(r, s), s)
 }
 
 // askLogin responds to a form that was sent without a session. The login leads to the page that the form was on.

@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 	"github.com/avatarstudio/avatarstudio/server/internal/web/console"
 )
@@ -57,6 +59,40 @@ func TestSession_loginOfAClientThatLeaves(t *testing.T) {
 	s.Config.Handler.ServeHTTP(answer, request)
 	if answer.Code != http.StatusBadRequest || strings.Contains(log.String(), "level=ERROR") {
 		t.Errorf("status %d, the log is\n%s", answer.Code, &log)
+	}
+}
+
+// slowForm is a form that arrives after the end of a right.
+type slowForm struct {
+	io.Reader
+	end func()
+}
+
+func (f slowForm) Read(p []byte) (int, error) {
+	f.end()
+	return f.Reader.Read(p)
+}
+
+// A form that arrives slowly has the rights that its user has at its end.
+func TestSession_formArrivesAfterTheEndOfARight(t *testing.T) {
+	t.Parallel()
+	s, ctx := newSite(t, newSQLite(t)), t.Context()
+	check(t, s.studio.ChangeRole(ctx, studio.User{}, email, studio.Operator))
+	for want, end := range map[int]func(who string) error{
+		http.StatusNotFound:     func(who string) error { return s.studio.ChangeRole(ctx, studio.User{}, who, studio.NoRole) },
+		http.StatusUnauthorized: func(who string) error { return s.studio.EndSessions(ctx, studio.User{}, who) },
+	} {
+		who := fmt.Sprint(want, "@example.com")
+		cookie := s.join(t, who, studio.Operator).http.Jar.Cookies(mustParse(t, s.URL+"/console"))[0]
+		body := slowForm{strings.NewReader(url.Values{"email": {who}, "act": {"operator"}}.Encode()), func() { check(t, end(who)) }}
+		request := httptest.NewRequestWithContext(ctx, http.MethodPost, "/console/users/change", body)
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		request.AddCookie(cookie)
+		answer := httptest.NewRecorder()
+		s.Config.Handler.ServeHTTP(answer, request)
+		if answer.Code != want {
+			t.Errorf("the status of a form is %d, want %d", answer.Code, want)
+		}
 	}
 }
 
