@@ -30,10 +30,13 @@ func (s *Store) UserByEmail(_ context.Context, email string) (studio.User, error
 	return studio.User{}, studio.ErrNotFound
 }
 
-func (s *Store) SetPassword(_ context.Context, userID, hash string, session studio.RefreshToken, now time.Time) error {
+func (s *Store) SetPassword(_ context.Context, userID, current, hash string, session studio.RefreshToken, now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	user, err := find(s.users, userID)
+	if err == nil && current != "" && current != user.PasswordHash {
+		err = studio.ErrNotFound
+	}
 	if err != nil {
 		return err
 	}

@@ -168,7 +168,7 @@ func TestStore_SetPassword_revokesConcurrentTokens(t *testing.T) {
 	t.Parallel()
 	withUserInEachStore(t, func(t *testing.T, db studio.Store) {
 		for round := range rounds {
-			check(t, db.SetPassword(t.Context(), "ada", "old", studio.RefreshToken{}, noon()))
+			check(t, db.SetPassword(t.Context(), "ada", "", "old", studio.RefreshToken{}, noon()))
 			check(t, db.AddRefreshToken(t.Context(), token(round, "first"), "old", noon()))
 			concurrently(
 				func() {
@@ -176,7 +176,7 @@ func TestStore_SetPassword_revokesConcurrentTokens(t *testing.T) {
 				},
 				func() { _ = db.AddRefreshToken(t.Context(), token(round, "login"), "old", noon()) },
 				func() {
-					if err := db.SetPassword(t.Context(), "ada", "new", studio.RefreshToken{}, noon()); err != nil {
+					if err := db.SetPassword(t.Context(), "ada", "", "new", studio.RefreshToken{}, noon()); err != nil {
 						t.Error(err)
 					}
 				},

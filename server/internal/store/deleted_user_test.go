@@ -31,7 +31,7 @@ var deletedUserWrites = []struct {
 		return errorOf(db.UpdateSubject(t.Context(), "a", func(s *studio.Subject) error { event(s); return nil }))
 	}},
 	{"SetPassword", studio.ErrNotFound, func(t *testing.T, db studio.Store) error {
-		return db.SetPassword(t.Context(), "ada", "new", studio.RefreshToken{Hash: []byte("t"), Family: "t", UserID: "ada", ExpiresAt: noon().Add(time.Hour)}, noon())
+		return db.SetPassword(t.Context(), "ada", "", "new", studio.RefreshToken{Hash: []byte("t"), Family: "t", UserID: "ada", ExpiresAt: noon().Add(time.Hour)}, noon())
 	}},
 	{"AddRefreshToken", studio.ErrUnauthorized, func(t *testing.T, db studio.Store) error {
 		return db.AddRefreshToken(t.Context(), studio.RefreshToken{Hash: []byte("u"), Family: "u", UserID: "ada", ExpiresAt: noon().Add(time.Hour)}, "", noon())

@@ -160,7 +160,7 @@ func TestStore_writesAHistoryInBatches(t *testing.T) {
 			func() error { return service(db, now).EndSessionOf(ctx, "ada", "f") },
 			func() error { return db.RevokeTokens(ctx, "ada", now) },
 			func() error { return db.SeeAddress(ctx, "ada", "new", now) },
-			func() error { return db.SetPassword(ctx, "ada", "new", studio.RefreshToken{}, now) },
+			func() error { return db.SetPassword(ctx, "ada", "", "new", studio.RefreshToken{}, now) },
 			func() error { return db.SetDisabled(ctx, "ada", now, now) },
 			func() error { return db.SetDisabled(ctx, "ada", time.Time{}, now) },
 			func() error { return db.Demote(ctx, "ada") },

@@ -25,7 +25,7 @@ var writes = []lostWrite{
 	}},
 	{name: "SetRole", prepare: ready(func(c lostCall) error { return c.SetRole(c.Context(), c.run, studio.NoRole) })},
 	{name: "SetPassword", prepare: ready(func(c lostCall) error {
-		return c.SetPassword(c.Context(), c.run, "new", studio.RefreshToken{}, noon())
+		return c.SetPassword(c.Context(), c.run, "", "new", studio.RefreshToken{}, noon())
 	})},
 	{name: "SetDisabled", prepare: ready(func(c lostCall) error { return c.SetDisabled(c.Context(), c.run, noon(), noon()) })},
 	{name: "RemoveUser", again: studio.ErrNotFound, prepare: ready(func(c lostCall) error {

@@ -13,7 +13,7 @@ var _ studio.OperatorStore = (*Store)(nil)
 func (s *Store) AddLink(ctx context.Context, link studio.Link) error {
 	return s.write(ctx, func(tx transaction) error {
 		if link.By != "" {
-			if err := lockUser(ctx, tx, `id = $1`, link.By); err != nil {
+			if err := lockUser(ctx, tx, operatorCondition+` AND id = $1`, link.By); err != nil {
 				return err
 			}
 		}
@@ -65,7 +65,7 @@ func (s *Store) ResetPassword(ctx context.Context, hash []byte, userID, password
 		if err := takeLink(ctx, tx, hash); err != nil {
 			return err
 		}
-		return setPassword(ctx, tx, userID, passwordHash, session, now)
+		return setPassword(ctx, tx, userID, "", passwordHash, session, now)
 	})
 }
 
@@ -98,8 +98,12 @@ func (s *Store) Demote(ctx context.Context, userID string) error {
 	})
 }
 
-// operatorsQuery returns the ids of the operators who are not disabled.
-const operatorsQuery = `SELECT id FROM users WHERE role = 'operator' AND deleted_at IS NULL AND disabled_at IS NULL`
+// operatorCondition selects the operators who are not disabled, of users who are not deleted. operatorsQuery returns
+// their ids.
+const (
+	operatorCondition = `role = 'operator' AND disabled_at IS NULL`
+	operatorsQuery    = `SELECT id FROM users WHERE deleted_at IS NULL AND ` + operatorCondition
+)
 
 func (s *Store) HasOperator(ctx context.Context) (bool, error) {
 	return exists(ctx, s.engine, operatorsQuery+` LIMIT 1`)

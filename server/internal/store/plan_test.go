@@ -216,7 +216,7 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 	ctx, now := t.Context(), planNow()
 	for call := range calls {
 		try(db.UserByEmail(ctx, "u5"))(t)
-		check(t, db.SetPassword(ctx, "u5", "new", studio.RefreshToken{}, now))
+		check(t, db.SetPassword(ctx, "u5", "", "new", studio.RefreshToken{}, now))
 		check(t, db.SetRole(ctx, "u5", studio.Operator))
 		for _, below := range []string{"", "u5"} {
 			try(db.Users(ctx, store.UserFilter{WorkspaceID: "w0"}, below, 25))(t)

@@ -83,7 +83,7 @@ func TestPostgres_returnsErrBusyWithoutAFreeConnection(t *testing.T) {
 			began := time.Now()
 			_, read := db.Subject(t.Context(), "a")
 			wantError(t, read, studio.ErrBusy)
-			wantError(t, db.SetPassword(t.Context(), "ada", "new", studio.RefreshToken{}, noon()), studio.ErrBusy)
+			wantError(t, db.SetPassword(t.Context(), "ada", "", "new", studio.RefreshToken{}, noon()), studio.ErrBusy)
 			if waited := time.Since(began); waited != 10*time.Second {
 				t.Errorf("it took %v, want twice 5 s", waited)
 			}

@@ -108,7 +108,7 @@ func TestSQLite_keepsItsLogSmall(t *testing.T) {
 			dir := studiotest.SmallDisk(t)
 			setPasswords := func(db *store.Store, n int) {
 				for i := range n {
-					check(t, db.SetPassword(t.Context(), "ada", strings.Repeat("x", 20_000), studio.RefreshToken{}, noon().Add(time.Duration(i))))
+					check(t, db.SetPassword(t.Context(), "ada", "", strings.Repeat("x", 20_000), studio.RefreshToken{}, noon().Add(time.Duration(i))))
 				}
 			}
 			dsn := "sqlite:" + filepath.Join(dir, "studio.db")

@@ -95,16 +95,16 @@ func liveUser(sql dialect, id string) string {
 	return `(SELECT u.id FROM users u WHERE u.id = ` + id + ` AND u.deleted_at IS NULL` + sql.keyShare() + `)`
 }
 
-func (s *Store) SetPassword(ctx context.Context, userID, hash string, session studio.RefreshToken, now time.Time) error {
-	return s.write(ctx, func(tx transaction) error { return setPassword(ctx, tx, userID, hash, session, now) })
+func (s *Store) SetPassword(ctx context.Context, userID, current, hash string, session studio.RefreshToken, now time.Time) error {
+	return s.write(ctx, func(tx transaction) error { return setPassword(ctx, tx, userID, current, hash, session, now) })
 }
 
-func setPassword(ctx context.Context, tx transaction, userID, hash string, session studio.RefreshToken, now time.Time) error {
-	condition := `id = $1`
+func setPassword(ctx context.Context, tx transaction, userID, current, hash string, session studio.RefreshToken, now time.Time) error {
+	condition := `id = $1 AND $2 IN ('', password_hash)`
 	if session.Hash != nil {
 		condition += ` AND disabled_at IS NULL`
 	}
-	if err := lockUser(ctx, tx, condition, userID); err != nil {
+	if err := lockUser(ctx, tx, condition, userID, current); err != nil {
 		return err
 	}
 	err := revokeTokens(ctx, tx, userID, now,
@@ -127,7 +127,7 @@ func (s *Store) RemoveUser(ctx context.Context, userID string, now time.Time) er
 			return err
 		}
 		return revokeTokens(ctx, tx, userID, now,
-			statement{`DELETE FROM links WHERE email = (SELECT email FROM users WHERE id = $1)`, []any{userID}},
+			statement{`DELETE FROM links WHERE made_by = $1 OR email = (SELECT email FROM users WHERE id = $1)`, []any{userID}},
 			statement{`UPDATE users SET deleted_at = $2, disabled_at = $2, email = 'deleted ' || id, password_hash = '' WHERE id = $1`, []any{userID, micros(now)}},
 			(&task{id: userID, kind: eraseUser, dueAt: now.Add(taskDelay)}).add())
 	})
@@ -144,7 +144,6 @@ var userRows = [...]struct{ table, user, key string }{
 	{"alerts", "user_id", "url"},
 	{"pauses", "user_id", "url"},
 	{"replays", "user_id", "id"},
-	{"links", "made_by", "hash"},
 	{"members", "user_id", "workspace_id"},
 	{"refresh_tokens", "user_id", "hash"},
 	{"known_addresses", "user_id", "address"},

@@ -63,7 +63,7 @@ func TestLine_namesAreOneLine(t *testing.T) {
 			return strings.TrimSuffix(user.Email, "@example.com"), err
 		},
 		"an invitation": func(name string) (string, error) {
-			_, err := service.Invite(t.Context(), ada, name+"@invited.example.com", "", false)
+			_, err := service.Invite(t.Context(), studio.User{}, name+"@invited.example.com", "", false)
 			return "", err
 		},
 	}

@@ -48,7 +48,8 @@ const linkClaim = 10 * time.Second
 // LinkStore stores links; see [OperatorStore].
 type LinkStore interface {
 	// AddLink adds a link, and deletes the others with its purpose and email. The error is [ErrNotFound] if its
-	// workspace does not exist, its maker is deleted, or it resets the password of a user who is deleted.
+	// workspace does not exist, its maker is not an operator any more, or it resets the password of a user who is
+	// deleted.
 	AddLink(ctx context.Context, link Link) error
 	// Link returns the link with a hash.
 	Link(ctx context.Context, hash []byte) (Link, error)

@@ -188,8 +188,8 @@ func (b brokenAfterwards) changed(err error) error {
 	return err
 }
 
-func (b brokenAfterwards) SetPassword(ctx context.Context, userID, hash string, session studio.RefreshToken, now time.Time) error {
-	return b.changed(b.Store.SetPassword(ctx, userID, hash, session, now))
+func (b brokenAfterwards) SetPassword(ctx context.Context, userID, current, hash string, session studio.RefreshToken, now time.Time) error {
+	return b.changed(b.Store.SetPassword(ctx, userID, current, hash, session, now))
 }
 
 func (b brokenAfterwards) Join(ctx context.Context, hash []byte, user studio.User, workspace studio.Workspace, session studio.RefreshToken) error {

@@ -198,15 +198,22 @@ func (p changingPasswords) Compare(ctx context.Context, password, hash string) (
 	return p.Passwords.Compare(ctx, password, hash)
 }
 
+// Who knows an old password cannot undo a change of it either.
 func TestLogin_failsIfThePasswordChangesMeanwhile(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		studiotest.AddUser(t, service, "ada@example.com")
-		service.Passwords = changingPasswords{service.Passwords, func() {
-			check(t, service.SetPassword(t.Context(), "ada@example.com", "another"))
+		passwords, current := service.Passwords, "password"
+		service.Passwords = changingPasswords{passwords, func() {
+			current += "."
+			check(t, service.SetPassword(t.Context(), "ada@example.com", current))
 		}}
 		_, err := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
 		wantError(t, err, studio.ErrUnauthorized)
+		_, err = service.ChangePassword(t.Context(), netip.Addr{}, "ada@example.com", "password.", "of a thief")
+		wantError(t, err, studio.ErrUnauthorized)
+		service.Passwords = passwords
+		try(service.Login(t.Context(), netip.Addr{}, "ada@example.com", current))(t)
 	})
 }
 

@@ -100,6 +100,7 @@ func TestLinks_end(t *testing.T) {
 			"disabled user":     {true, lapse(0), func(studio.User) error { return s.studio.SetUserEnabled(ctx, ada, bob.Email, false) }},
 			"removed role":      {true, lapse(0), func(by studio.User) error { return s.studio.ChangeRole(ctx, ada, by.Email, studio.NoRole) }},
 			"disabled operator": {false, lapse(0), func(by studio.User) error { return s.studio.SetUserEnabled(ctx, ada, by.Email, false) }},
+			"deleted operator":  {false, lapse(0), func(by studio.User) error { return db.RemoveUser(ctx, by.ID, s.studio.Now()) }}, // before the records
 		} {
 			later = 0
 			check(t, s.studio.SetUserEnabled(ctx, ada, bob.Email, true))
@@ -120,7 +121,9 @@ func TestLinks_end(t *testing.T) {
 			check(t, c.after(by))
 			v.get(path).want(t, http.StatusNotFound, "This link was used or has expired.", "ask an operator for another one.")
 			v.post("/console/link", url.Values{"key": {secret}, "password": {"a new password"}}).want(t, http.StatusNotFound, "This link was used or has expired.")
-			if t.Failed() {
+			_, err = s.studio.Invite(ctx, by, "eve@example.com", "", true) // in a request that began before
+			if gone := strings.HasSuffix(name, "operator") || name == "removed role"; t.Failed() || errors.Is(err, studio.ErrNotFound) != gone {
+				t.Errorf("an invitation by the operator: %v", err)
 				t.Fatal(name)
 			}
 		}
