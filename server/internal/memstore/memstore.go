@@ -16,8 +16,7 @@ import (
 // Store stores the records of the domain in memory. It is safe for concurrent use. Methods without a comment implement
 // [studio.Store] and are documented there.
 type Store struct {
-	// OnRevoke is called when the access tokens of a session or user are revoked. It must not call the Store. Default:
-	// none.
+	// OnRevoke is called when the access tokens of a session are revoked. It must not call the Store. Default: none.
 	OnRevoke func(id string, at time.Time)
 
 	mu         sync.Mutex

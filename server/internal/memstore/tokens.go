@@ -113,7 +113,8 @@ func (s *Store) RevokeTokens(_ context.Context, userID string, now time.Time) er
 }
 
 func (s *Store) revokeTokens(userID string, now time.Time) {
-	s.OnRevoke(userID, now)
-	maps.DeleteFunc(s.tokens, func(_ string, token *token) bool { return token.UserID == userID })
+	for _, token := range s.unused(userID) {
+		s.deleteFamily(token.Family, now)
+	}
 	maps.DeleteFunc(s.addresses, func(known pair, _ time.Time) bool { return known.a == userID })
 }

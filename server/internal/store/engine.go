@@ -30,7 +30,7 @@ type transaction interface {
 	lockAndQuery(ctx context.Context, names []string, each rowFunc, queries ...statement) (locked []string, err error)
 	// mark marks a signal that follows the commit.
 	mark(kind SignalKind, key string)
-	// markRevoked marks a session or user for [Config.OnRevoke] after the commit.
+	// markRevoked marks a session for [Config.OnRevoke] after the commit.
 	markRevoked(id string, at time.Time)
 }
 

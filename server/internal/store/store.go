@@ -128,7 +128,7 @@ type Config struct {
 	MustExist bool
 	// Keys encrypts and decrypts signing keys and webhook secrets. Default: they are stored in clear.
 	Keys *keyring.Keyring
-	// OnRevoke is called after this process has revoked the access tokens of a session or user. Default: none.
+	// OnRevoke is called after this process has revoked the access tokens of a session. Default: none.
 	OnRevoke func(id string, at time.Time)
 	// Logger gets a line before and after a migration of an existing database. Default: none.
 	Logger *slog.Logger

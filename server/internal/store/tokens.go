@@ -20,13 +20,17 @@ func (s *Store) AddRefreshToken(ctx context.Context, token studio.RefreshToken, 
 		if err != nil {
 			return err
 		}
+		var ends []statement
 		excess, err := queryRows(ctx, tx, oneColumn[string], `SELECT family FROM refresh_tokens
 			WHERE user_id = $1 AND used = 0 ORDER BY expires_at DESC, hash LIMIT 1000000000 OFFSET $2`, // SQLite has no OFFSET without LIMIT
 			token.UserID, studio.MaxSessions)
 		for _, family := range excess {
-			err = errors.Join(err, endSession(ctx, tx, family, now))
+			ends = append(ends, endSession(tx, family, now)...)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return tx.execAll(ctx, ends)
 	})
 }
 
@@ -62,7 +66,7 @@ func (s *Store) RotateRefreshToken(
 			return err
 		case used != 0:
 			stolen = true // an error here would roll the deletion back
-			return endSession(ctx, tx, next.Family, now)
+			return tx.execAll(ctx, endSession(tx, next.Family, now))
 		}
 		return tx.execAll(ctx, append([]statement{{`UPDATE refresh_tokens SET used = 1 WHERE hash = $1`, []any{hash}}}, insertSession(next)...))
 	})
@@ -103,36 +107,38 @@ func (s *Store) DeleteFamilyOf(ctx context.Context, userID, family string, now t
 		if err != nil {
 			return err
 		}
-		return endSession(ctx, tx, family, now)
+		return tx.execAll(ctx, endSession(tx, family, now))
 	})
 }
 
-// endSession deletes the unused token of a session and revokes its access tokens. Used ones, of which there may be
-// many, are refused until Prune deletes them. The caller has locked the user.
-func endSession(ctx context.Context, tx transaction, family string, now time.Time) error {
-	return revoke(ctx, tx, family, now, statement{`DELETE FROM refresh_tokens WHERE family = $1 AND used = 0`, []any{family}})
+// endSession returns the statements that delete the unused token of a session and revoke its access tokens. Used ones,
+// of which there may be many, are refused until Prune deletes them. The caller has locked the user.
+func endSession(tx transaction, family string, now time.Time) []statement {
+	tx.markRevoked(family, now)
+	return []statement{
+		{`DELETE FROM refresh_tokens WHERE family = $1 AND used = 0`, []any{family}},
+		{`INSERT INTO revocations (id, revoked_at) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET revoked_at = $2`, []any{family, micros(now)}},
+	}
 }
 
 func (s *Store) RevokeTokens(ctx context.Context, userID string, now time.Time) error {
 	return s.writeOf(ctx, userID, func(tx transaction) error { return revokeTokens(ctx, tx, userID, now) })
 }
 
-// revokeTokens makes changes, and then ends the sessions of a user, who is locked.
+// revokeTokens makes changes, and ends the sessions of a user, who is locked. Each session is revoked by its ID, so that
+// it does not matter whether the clocks of daemons differ, or are set back.
 func revokeTokens(ctx context.Context, tx transaction, userID string, now time.Time, changes ...statement) error {
-	return revoke(ctx, tx, userID, now, append(changes,
-		statement{`DELETE FROM refresh_tokens WHERE user_id = $1 AND used = 0`, []any{userID}}, // used ones are refused; there may be many
-		statement{`DELETE FROM known_addresses WHERE user_id = $1`, []any{userID}})...)
+	families, err := queryRows(ctx, tx, oneColumn[string], `SELECT family FROM refresh_tokens WHERE user_id = $1 AND used = 0`, userID)
+	if err != nil {
+		return err
+	}
+	for _, family := range families {
+		changes = append(changes, endSession(tx, family, now)...)
+	}
+	return tx.execAll(ctx, append(changes, statement{`DELETE FROM known_addresses WHERE user_id = $1`, []any{userID}}))
 }
 
-// revoke revokes the access tokens of a session or user, with other changes.
-func revoke(ctx context.Context, tx transaction, id string, now time.Time, changes ...statement) error {
-	tx.markRevoked(id, now)
-	return tx.execAll(ctx, append(changes, statement{`INSERT INTO revocations (id, revoked_at) VALUES ($1, $2)
-		ON CONFLICT (id) DO UPDATE SET revoked_at = $2`, []any{id, micros(now)}}))
-}
-
-// Revocations returns when the access tokens of sessions and users were revoked, by their ids, if that was later than
-// after.
+// Revocations returns when sessions ended whose access tokens were revoked, by their ids, if that was later than after.
 func (s *Store) Revocations(ctx context.Context, after time.Time) (map[string]time.Time, error) {
 	return queryMap(ctx, s.engine, oneInstant, `SELECT id, revoked_at FROM revocations WHERE revoked_at > $1`, micros(after))
 }

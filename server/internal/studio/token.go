@@ -49,8 +49,7 @@ type TokenStore interface {
 	UnusedRefreshTokens(ctx context.Context, userID string, now time.Time) ([]RefreshToken, error)
 	// DeleteFamilyOf deletes a family of a user.
 	DeleteFamilyOf(ctx context.Context, userID, family string, now time.Time) error
-	// RevokeTokens deletes all refresh tokens and known addresses of a user, and revokes all access tokens
-	// issued until now.
+	// RevokeTokens deletes all families and known addresses of a user.
 	RevokeTokens(ctx context.Context, userID string, now time.Time) error
 }
 

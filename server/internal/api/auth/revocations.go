@@ -21,12 +21,11 @@ const (
 	maxClockDifference = time.Hour
 )
 
-// Revocations contains the revoked access tokens that have not expired: all tokens of some sessions, and those of some
-// users that were issued up to a time. It polls the new ones, which costs less than a query for each request. It is
-// safe for concurrent use. Call [Revocations.Load] before the first request is served, and then [Revocations.Run].
+// Revocations contains the sessions that have ended and whose access tokens have not expired. It polls the new ones,
+// which costs less than a query for each request. It is safe for concurrent use. Call [Revocations.Load] before the
+// first request is served, and then [Revocations.Run].
 type Revocations struct {
-	// Read returns the revocations after the given time: when the tokens were revoked, by the id of the session or
-	// user.
+	// Read returns the revocations after the given time: when the sessions ended, by their ids.
 	Read   func(ctx context.Context, after time.Time) (map[string]time.Time, error)
 	Logger *slog.Logger
 
@@ -105,14 +104,13 @@ func reload(ctx context.Context, interval time.Duration, load func(now time.Time
 	}
 }
 
-// Revokes reports whether a token of a session, which was issued at the given time, has been revoked.
-func (r *Revocations) Revokes(userID, sessionID string, issued time.Time) bool {
+// Revokes reports whether the tokens of a session have been revoked.
+func (r *Revocations) Revokes(sessionID string) bool {
 	if r == nil {
 		return false
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	at, ok := r.revoked[userID]
 	_, ended := r.revoked[sessionID]
-	return ended || ok && !issued.After(at)
+	return ended
 }

@@ -83,5 +83,5 @@ func (t *Tokens) revoked(ctx context.Context, token *access) bool {
 	if token.apiKey != "" {
 		return !t.APIKeys.valid(ctx, token.apiKey)
 	}
-	return t.Revocations.Revokes(token.userID, token.sessionID, token.issued)
+	return t.Revocations.Revokes(token.sessionID)
 }

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -55,7 +54,7 @@ type Tokens struct {
 // access is the content of a valid token.
 type access struct {
 	userID, sessionID, keyID string
-	issued, until            time.Time
+	until                    time.Time
 
 	apiKey string // hash of the API key that was sent instead of a token
 }
@@ -82,15 +81,14 @@ func NewTokens(keys []SigningKey, now func() time.Time) (*Tokens, error) {
 	return t, t.SetKeys(keys)
 }
 
-// Issue returns a token that is valid for [TokenLifetime]. Its iat has a fraction (RFC 7519, section 2), so that a
-// login after a revocation in the same second is valid.
+// Issue returns a token that is valid for [TokenLifetime].
 func (t *Tokens) Issue(of studio.AccessToken) (string, error) {
 	key := t.signer(of.IssuedAt)
 	token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, jwt.MapClaims{
 		"iss": issuer,
 		"sub": of.UserID,
 		"sid": of.SessionID,
-		"iat": float64(of.IssuedAt.UnixMicro()) / 1e6,
+		"iat": of.IssuedAt.Unix(),
 		"exp": of.IssuedAt.Add(TokenLifetime).Unix(),
 	})
 	token.Header["kid"] = key.id
@@ -126,7 +124,7 @@ func (t *Tokens) Verify(token string) (server.Principal, error) {
 		}
 		t.remember(hash, known)
 	}
-	if t.Revocations.Revokes(known.userID, known.sessionID, known.issued) {
+	if t.Revocations.Revokes(known.sessionID) {
 		return server.Principal{}, errToken
 	}
 	return server.Principal{UserID: known.userID, Value: known}, nil
@@ -165,7 +163,7 @@ func (t *Tokens) verify(token string) (*access, error) {
 	if !key.until.IsZero() && key.until.Before(until) {
 		until = key.until
 	}
-	return &access{userID: claims.Subject, sessionID: claims.session, keyID: key.id, issued: claims.issued, until: until}, nil
+	return &access{userID: claims.Subject, sessionID: claims.session, keyID: key.id, until: until}, nil
 }
 
 // claims are the claims of an access token. The times must be numbers, although the library also accepts
@@ -174,7 +172,6 @@ type claims struct {
 	jwt.RegisteredClaims
 
 	session string
-	issued  time.Time // IssuedAt with its fraction, which the library truncates
 }
 
 func (c *claims) UnmarshalJSON(text []byte) error {
@@ -187,8 +184,6 @@ func (c *claims) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &own); err != nil {
 		return err
 	}
-	if c.session = own.Session; own.IssuedAt != nil {
-		c.issued = time.UnixMicro(int64(math.Round(*own.IssuedAt * 1e6)))
-	}
+	c.session = own.Session
 	return json.Unmarshal(text, &c.RegisteredClaims)
 }

@@ -84,9 +84,8 @@ type Config struct {
 	Guide string
 	// Secure means that browsers use https, of this service or of a proxy. The session cookie is then Secure.
 	Secure bool
-	// Revoked reports whether a session has ended, or all sessions of a user since a time. Pages that are open then
-	// show it at once.
-	Revoked func(userID, sessionID string, since time.Time) bool
+	// Revoked reports whether a session has ended. Pages that are open then show it at once.
+	Revoked func(sessionID string) bool
 	// PollInterval is how often an open page is rendered, at most: with many events, and while it shows the progress of
 	// a rendering, of which there are none. Default one second.
 	PollInterval time.Duration

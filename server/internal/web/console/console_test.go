@@ -60,9 +60,9 @@ func newSite(t testing.TB, db *store.Store, change ...func(*console.Config)) *si
 	revocations := auth.Revocations{Read: db.Revocations}
 	settings := console.Config{
 		Studio: s.studio, Store: db, ServeFile: s.media.ServeFile, MapError: rest.MapError, PollInterval: 20 * time.Millisecond,
-		Revoked: func(userID, sessionID string, since time.Time) bool {
-			_ = revocations.Load(t.Context(), since)
-			return revocations.Revokes(userID, sessionID, since)
+		Revoked: func(sessionID string) bool {
+			_ = revocations.Load(t.Context(), time.Now())
+			return revocations.Revokes(sessionID)
 		},
 		Admit: func(string, bool) *server.Error { return nil }, Backup: func() *console.Backup { return nil }, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}

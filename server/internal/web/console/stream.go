@@ -15,9 +15,6 @@ import (
 // and the creation of a video.
 const silentPolls = 15
 
-// revocationMargin is how much later a revocation takes effect than its time, which may be that of another daemon.
-const revocationMargin = 5 * time.Second
-
 // errFinal is returned with the last rendering of a stream.
 var errFinal = errors.New("console: no further changes")
 
@@ -56,7 +53,7 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, rend
 				wait = min(wait, next.Sub(began))
 			}
 			if !c.await(ctx, changed, func() bool {
-				return time.Since(began) >= wait || c.cfg.Revoked(s.ID, s.id, began.Add(-revocationMargin))
+				return time.Since(began) >= wait || c.cfg.Revoked(s.id)
 			}) {
 				return
 			}
