@@ -125,8 +125,8 @@ func (s *Store) RevokeTokens(ctx context.Context, userID string, now time.Time) 
 	return s.writeOf(ctx, userID, func(tx transaction) error { return revokeTokens(ctx, tx, userID, now) })
 }
 
-// revokeTokens makes changes, and ends the sessions of a user, who is locked. Each session is revoked by its ID, so that
-// it does not matter whether the clocks of daemons differ, or are set back.
+// revokeTokens makes changes, and ends the sessions of a user, who is locked. Each session is revoked by its ID, so it
+// does not matter whether the clocks of daemons differ, or are set back.
 func revokeTokens(ctx context.Context, tx transaction, userID string, now time.Time, changes ...statement) error {
 	families, err := queryRows(ctx, tx, oneColumn[string], `SELECT family FROM refresh_tokens WHERE user_id = $1 AND used = 0`, userID)
 	if err != nil {
