@@ -54,7 +54,7 @@ func audited(root *cli.Command) {
 					return err
 				}
 				return onStudio(func(ctx context.Context, command *cli.Command, service *studio.Service) error {
-					return service.RecordAct(ctx, byCommand, name, strings.Join(append(command.Args().Slice(), optionsOf(command)...), " "))
+					return service.RecordAct(ctx, studio.User{Email: byCommand}, name, strings.Join(append(command.Args().Slice(), optionsOf(command)...), " "))
 				})(ctx, command)
 			}
 		}

@@ -64,7 +64,8 @@ var deletedUserWrites = []struct {
 		return db.SetDisabled(t.Context(), "ada", time.Time{}, noon())
 	})},
 	{"AddLink by the user", studio.ErrNotFound, inDatabase(func(t *testing.T, db *store.Store) error {
-		return db.AddLink(t.Context(), studio.Link{Hash: []byte("invite"), Purpose: studio.InviteLink, Email: "guest", By: "ada", ExpiresAt: noon()})
+		ctx := db.WithAct(t.Context(), studio.Act{ID: "invited", At: noon(), OperatorID: "ada"})
+		return db.AddLink(ctx, studio.Link{Hash: []byte("invite"), Purpose: studio.InviteLink, Email: "guest", By: "ada", ExpiresAt: noon()})
 	})},
 	{"AddLink to the user", studio.ErrNotFound, inDatabase(func(t *testing.T, db *store.Store) error {
 		return db.AddLink(t.Context(), studio.Link{Hash: []byte("reset"), Purpose: studio.ResetLink, Email: "ada@example.com", ExpiresAt: noon()})

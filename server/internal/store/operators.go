@@ -12,11 +12,6 @@ var _ studio.OperatorStore = (*Store)(nil)
 
 func (s *Store) AddLink(ctx context.Context, link studio.Link) error {
 	return s.write(ctx, func(tx transaction) error {
-		if link.By != "" {
-			if err := lockUser(ctx, tx, operatorCondition+` AND id = $1`, link.By); err != nil {
-				return err
-			}
-		}
 		if link.Purpose == studio.ResetLink {
 			if err := lockUser(ctx, tx, `email = $1`, link.Email); err != nil {
 				return err
@@ -98,12 +93,8 @@ func (s *Store) Demote(ctx context.Context, userID string) error {
 	})
 }
 
-// operatorCondition selects the operators who are not disabled, of users who are not deleted. operatorsQuery returns
-// their ids.
-const (
-	operatorCondition = `role = 'operator' AND disabled_at IS NULL`
-	operatorsQuery    = `SELECT id FROM users WHERE deleted_at IS NULL AND ` + operatorCondition
-)
+// operatorsQuery returns the ids of the operators who are not disabled.
+const operatorsQuery = `SELECT id FROM users WHERE role = 'operator' AND deleted_at IS NULL AND disabled_at IS NULL`
 
 func (s *Store) HasOperator(ctx context.Context) (bool, error) {
 	return exists(ctx, s.engine, operatorsQuery+` LIMIT 1`)
@@ -114,10 +105,15 @@ func deleteLinksOf(userID string) statement {
 	return statement{`DELETE FROM links WHERE made_by = $1`, []any{userID}}
 }
 
+// lockOperators locks the operators who are not disabled until the end of the transaction, and returns their ids.
+func lockOperators(ctx context.Context, tx transaction) (ids []string, err error) {
+	return queryRows(ctx, tx, oneColumn[string], operatorsQuery+` ORDER BY id`+tx.forUpdate())
+}
+
 // keepOperator returns [studio.ErrLastOperator] if a user is the only operator who is not disabled. It locks the
 // operators, so that they cannot remove each other at the same time.
 func keepOperator(ctx context.Context, tx transaction, userID string) error {
-	operators, err := queryRows(ctx, tx, oneColumn[string], operatorsQuery+` ORDER BY id`+tx.forUpdate())
+	operators, err := lockOperators(ctx, tx)
 	if err == nil && slices.Equal(operators, []string{userID}) {
 		err = studio.ErrLastOperator
 	}
@@ -135,11 +131,20 @@ func (s *Store) WithAct(ctx context.Context, act studio.Act) context.Context {
 	return context.WithValue(ctx, actKey{}, act)
 }
 
-// addAct adds the act of a context, if it has one.
+// addAct adds the act of a context, if it has one. An operator who acts stays one until the end of the transaction.
 func addAct(ctx context.Context, tx transaction) error {
 	act, ok := ctx.Value(actKey{}).(studio.Act)
 	if !ok {
 		return nil
+	}
+	if act.OperatorID != "" {
+		operators, err := lockOperators(ctx, tx)
+		if err == nil && !slices.Contains(operators, act.OperatorID) {
+			err = studio.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
 	}
 	_, err := tx.exec(ctx, `INSERT INTO acts (id, at, done_by, action, target) VALUES ($1, $2, $3, $4, $5)`,
 		act.ID, micros(act.At), act.By, act.Action, act.Target)

@@ -48,8 +48,7 @@ const linkClaim = 10 * time.Second
 // LinkStore stores links; see [OperatorStore].
 type LinkStore interface {
 	// AddLink adds a link, and deletes the others with its purpose and email. The error is [ErrNotFound] if its
-	// workspace does not exist, its maker is not an operator any more, or it resets the password of a user who is
-	// deleted.
+	// workspace does not exist, or it resets the password of a user who is deleted.
 	AddLink(ctx context.Context, link Link) error
 	// Link returns the link with a hash.
 	Link(ctx context.Context, hash []byte) (Link, error)
@@ -133,7 +132,7 @@ func (s *Service) UseLink(ctx context.Context, client netip.Addr, secret, email,
 		return "", err
 	}
 	now := s.now()
-	act := s.WithAct(ctx, "", string(link.Purpose)+" link used", email)
+	act := s.WithAct(ctx, User{}, string(link.Purpose)+" link used", email)
 	var session RefreshToken
 	if link.Purpose == ResetLink {
 		token, session = s.newSession(user.ID, now)

@@ -34,7 +34,8 @@ type OperatorStore interface {
 	// or paused, like [EndpointStore.Endpoints].
 	TroubledEndpoints(ctx context.Context, limit int) ([]Endpoint, error)
 	AddAct(ctx context.Context, act Act) error
-	// WithAct returns a context for one change. The act is added with the change, or neither is.
+	// WithAct returns a context for one change. The act is added with the change, or neither is. The error of the change
+	// is [ErrNotFound] if the user with the OperatorID of the act is not an operator any more.
 	WithAct(ctx context.Context, act Act) context.Context
 	// Acts returns up to limit acts with IDs below an ID, or from the last one if it is "", the newest first.
 	Acts(ctx context.Context, below string, limit int) ([]Act, error)
@@ -47,20 +48,22 @@ type Act struct {
 	By     string // the email of the operator, "command line", or "" for the holder of a link
 	Action string
 	Target string // what it changed, such as the email of a user
+
+	OperatorID string // who must be an operator when it happens, or ""; it is not stored
 }
 
 // RecordAct records an act that has happened.
-func (s *Service) RecordAct(ctx context.Context, by, action, target string) error {
+func (s *Service) RecordAct(ctx context.Context, by User, action, target string) error {
 	return s.operators.AddAct(ctx, s.newAct(by, action, target))
 }
 
 // WithAct returns a context for one change of the store, which records the act: neither is without the other.
-func (s *Service) WithAct(ctx context.Context, by, action, target string) context.Context {
+func (s *Service) WithAct(ctx context.Context, by User, action, target string) context.Context {
 	return s.operators.WithAct(ctx, s.newAct(by, action, target))
 }
 
-func (s *Service) newAct(by, action, target string) Act {
-	return Act{ID: NewID(), At: s.now(), By: by, Action: action, Target: Line(target)}
+func (s *Service) newAct(by User, action, target string) Act {
+	return Act{ID: NewID(), At: s.now(), By: by.Email, Action: action, Target: Line(target), OperatorID: by.ID}
 }
 
 // Invite returns the secret of a link for a new user. An earlier invitation of the same email ends. The error is
@@ -76,14 +79,14 @@ func (s *Service) Invite(ctx context.Context, by User, email, workspaceID string
 	if operator {
 		action = "invited as an operator"
 	}
-	ctx = s.WithAct(ctx, by.Email, action, email)
+	ctx = s.WithAct(ctx, by, action, email)
 	return s.newLink(ctx, Link{Purpose: InviteLink, Email: email, WorkspaceID: workspaceID, Operator: operator, By: by.ID})
 }
 
 // actOn returns the user with an email, and a context for what an operator does to the user, as WithAct does.
 func (s *Service) actOn(ctx context.Context, by User, action, email string) (context.Context, User, error) {
 	user, err := s.UserByEmail(ctx, email)
-	return s.WithAct(ctx, by.Email, action, user.Email), user, err
+	return s.WithAct(ctx, by, action, user.Email), user, err
 }
 
 // NewResetLink returns the secret of a link with which a user can set a new password.
@@ -144,11 +147,11 @@ func (s *Service) Leave(ctx context.Context, client netip.Addr, user User, passw
 	if _, err := s.authenticate(ctx, client, user.Email, password); err != nil {
 		return err
 	}
-	return s.removeUser(ctx, user, user, "left")
+	return s.removeUser(ctx, User{Email: user.Email}, user, "left")
 }
 
 func (s *Service) removeUser(ctx context.Context, by, user User, action string) error {
-	if err := s.Store.RemoveUser(s.WithAct(ctx, by.Email, action, user.Email), user.ID, s.now()); err != nil {
+	if err := s.Store.RemoveUser(s.WithAct(ctx, by, action, user.Email), user.ID, s.now()); err != nil {
 		return err
 	}
 	err := AwaitRevocation(ctx)
@@ -205,7 +208,7 @@ func (s *Service) ChangeEndpoint(ctx context.Context, by User, email, endpointID
 
 // CreateWorkspace creates a workspace, as AddWorkspace does, and returns its ID.
 func (s *Service) CreateWorkspace(ctx context.Context, by User, name string) (id string, err error) {
-	workspace, err := s.AddWorkspace(s.WithAct(ctx, by.Email, "created the workspace", name), "", name)
+	workspace, err := s.AddWorkspace(s.WithAct(ctx, by, "created the workspace", name), "", name)
 	return workspace.ID, err
 }
 

@@ -51,7 +51,7 @@ func (s *Service) Unshare(ctx context.Context, by User, shared string) (projectI
 	if _, err := s.Store.Subject(ctx, projectID); err != nil {
 		return "", err // without an act, which the database may not be able to store
 	}
-	ctx = s.WithAct(ctx, by.Email, "stopped the sharing of a video", projectID)
+	ctx = s.WithAct(ctx, by, "stopped the sharing of a video", projectID)
 	_, err = s.Store.UpdateSubject(ctx, projectID, func(project *Subject) error {
 		if project.Project.SharedAt.IsZero() {
 			return ErrNotFound

@@ -103,7 +103,7 @@ func (s *Service) AddUser(ctx context.Context, id, email, password string) (User
 
 // AddOperator creates a user who is an operator, as AddUser does.
 func (s *Service) AddOperator(ctx context.Context, by User, id, email, password string) (User, error) {
-	return s.addUser(s.WithAct(ctx, by.Email, "made an operator", s.NormalizeEmail(email)), id, email, password, Operator)
+	return s.addUser(s.WithAct(ctx, by, "made an operator", s.NormalizeEmail(email)), id, email, password, Operator)
 }
 
 func (s *Service) addUser(ctx context.Context, id, email, password string, role Role) (User, error) {

@@ -209,7 +209,7 @@ func (c *Console) pauseAll(w http.ResponseWriter, r *http.Request, s session) er
 	if pause {
 		action = "paused all deliveries"
 	}
-	ctx := c.cfg.Studio.WithAct(r.Context(), s.Email, action, "")
+	ctx := c.cfg.Studio.WithAct(r.Context(), s.User, action, "")
 	var err error
 	if pause {
 		_, err = c.cfg.Store.Pause(ctx, store.PauseScope{}, c.cfg.Studio.Now())
