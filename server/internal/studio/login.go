@@ -47,8 +47,11 @@ func (t Throttle) Wait(failures int, last, now time.Time) time.Duration {
 	if failures < t.Free {
 		return 0
 	}
-	delay := time.Second << min(failures-t.Free, 20)
-	return max(0, last.Add(min(delay, t.Longest)).Sub(now))
+	delay := min(time.Second<<min(failures-t.Free, 20), t.Longest)
+	if now.Before(last) { // the clock was set back
+		return 0
+	}
+	return max(0, last.Add(delay).Sub(now))
 }
 
 // throttles returns the throttles of a login with an email from an address. If the address is known, only

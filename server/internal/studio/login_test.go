@@ -100,6 +100,8 @@ func TestLogin_doublesTheDelayAfterEachFailure(t *testing.T) {
 		clock.Add(15 * time.Minute)
 		try(service.Login(t.Context(), home, "ada@example.com", "password"))(t)
 		guess(t, service, home, "ada@example.com", 10) // the failures have been reset
+		clock.Add(-time.Hour)
+		try(service.Login(t.Context(), home, "ada@example.com", "password"))(t)
 	})
 }
 
