@@ -123,6 +123,7 @@ func TestRestore_findsDamage(t *testing.T) {
 		m.write("results/1/out.mp4", "whole")
 		m.write("results/2/out.mp4", "content")
 		m.write("results/3/out.mp4", "content")
+		m.write("results/4/out.mp4", "content")
 		first := m.backUpAfter(0)
 		second := m.backUpAfter(time.Hour)
 		point := filepath.Join(dir, pointKey(second, databaseExtension+m.sealer.extension()))
@@ -131,7 +132,7 @@ func TestRestore_findsDamage(t *testing.T) {
 		check(t, os.WriteFile(point, content, 0o600))
 		var damaged []string
 		if keys != nil {
-			damaged = []string{"results/2/out.mp4", "results/3/out.mp4"}
+			damaged = []string{"results/2/out.mp4", "results/3/out.mp4", "results/4/out.mp4"}
 			copies := m.keys(mediaFolder)
 			check(t, os.Truncate(filepath.Join(dir, copies[1]), 250))
 			var forged bytes.Buffer
@@ -140,11 +141,13 @@ func TestRestore_findsDamage(t *testing.T) {
 			_, err = io.WriteString(w, "forged")
 			check(t, errors.Join(err, w.Close()))
 			check(t, os.WriteFile(filepath.Join(dir, copies[2]), forged.Bytes(), 0o600))
+			moved := filepath.Join(dir, copies[3])
+			check(t, errors.Join(os.Rename(moved, moved+".age"), os.Symlink(moved+".age", moved)))
 		}
 		for at, want := range map[time.Time]error{first: nil, second: store.ErrDamaged} {
 			dsn, files := "sqlite:"+filepath.Join(t.TempDir(), "studio.db"), openMedia(t, t.TempDir())
 			restored, err := Restore(t.Context(), Restoration{Place: "file:" + dir + "?every=15m", At: at.Format(timeFormat), Database: dsn, Media: files, Keys: keys, Now: m.clock.Now})
-			if !errors.Is(err, want) || !slices.Equal(restored.Damaged, damaged) || restored.Files != 3-len(damaged) ||
+			if !errors.Is(err, want) || !slices.Equal(restored.Damaged, damaged) || restored.Files != 4-len(damaged) ||
 				err != nil && !strings.Contains(err.Error(), filepath.Base(point)) {
 				t.Errorf("%v: %v, %+v", at, err, restored)
 			}
