@@ -2,21 +2,19 @@ package auth_test
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
-	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/api/auth"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
 // silent is an implementation whose streams have no events, and which reads uploads.
@@ -31,101 +29,76 @@ func (silent) StreamEvents(ctx context.Context, _ gen.StreamEventsRequestObject)
 	return gen.StreamEvents200EventStreamResponse{Items: func(func(stream.Event[gen.StreamEventsData], error) bool) { <-ctx.Done() }}, nil
 }
 
-// slow is a body that arrives after the end of something.
-type slow struct {
-	io.Reader
-	end func()
+func TestTokens_Middleware_endsStreams(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*auth.Tokens) error{
+		"expired":     func(*auth.Tokens) error { time.Sleep(auth.TokenLifetime); return nil },
+		"key removed": func(tokens *auth.Tokens) error { return tokens.SetKeys([]auth.SigningKey{{Seed: auth.NewSeed()}}) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			tokens := try(auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, time.Now))(t)
+			handler := try(server.New(silent{}, server.Config{Authenticator: tokens, Middleware: []gen.StrictMiddlewareFunc{tokens.Middleware}}))(t)
+			ctx, leave := context.WithCancel(t.Context())
+			open := func() *httptest.ResponseRecorder {
+				token := try(tokens.Issue(studio.AccessToken{UserID: "ada", SessionID: "session", IssuedAt: time.Now()}))(t)
+				r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/v1/events/stream", http.NoBody)
+				r.Header.Set("Authorization", "Bearer "+token)
+				w := httptest.NewRecorder()
+				go handler.ServeHTTP(w, r)
+				return w
+			}
+			ended := open()
+			synctest.Wait()
+			check(t, end(tokens))
+			later := open() // a new login
+			time.Sleep(time.Second)
+			synctest.Wait()
+			if text := ended.Body.String(); !strings.Contains(text, "event: error\n") || !strings.Contains(text, `"status":401`) {
+				t.Errorf("%s: the stream ends with %q", name, text)
+			}
+			if later.Code != http.StatusOK || later.Body.Len() > 0 {
+				t.Errorf("%s: a stream with a valid token is answered %d %q", name, later.Code, later.Body)
+			}
+			leave()
+			synctest.Wait()
+		})
+	}
 }
 
-func (s slow) Read(p []byte) (int, error) {
-	s.end()
-	return s.Reader.Read(p)
-}
+// slow is a body that arrives after something else.
+type slow func(p []byte) (int, error)
+
+func (s slow) Read(p []byte) (int, error) { return s(p) }
 
 // A token that is revoked while the body of its request arrives is of no use any more. Its expiry does not matter then.
 func TestTokens_Middleware_refusesWhatArrivesLate(t *testing.T) {
 	t.Parallel()
-	ends := map[string]func(*keys, *auth.Tokens){
-		"session": func(k *keys, tokens *auth.Tokens) { tokens.Revocations.Revoke("session", k.now) },
-		secretKey: func(k *keys, _ *auth.Tokens) { k.err, k.now = studio.ErrUnauthorized, k.now.Add(time.Second) },
-		"":        func(k *keys, _ *auth.Tokens) { k.now = k.now.Add(auth.TokenLifetime) },
-	}
-	contentTypes := map[string]string{"/v1/avatars/create_avatar": "application/json", "/v1/media": "image/png"}
-	for ended, end := range ends {
-		for path, want := range map[string]int{"/v1/avatars/create_avatar": http.StatusNotImplemented, "/v1/media": http.StatusCreated} {
+	for path, want := range map[string]struct {
+		contentType string
+		status      int
+	}{"/v1/avatars/create_avatar": {"application/json", http.StatusNotImplemented}, "/v1/media": {"image/png", http.StatusCreated}} {
+		for _, end := range []string{"session", "key", "expiry"} {
 			k := &keys{key: studio.APIKey{UserID: "ada"}}
 			tokens, token := k.tokens(t), secretKey
 			tokens.Revocations = new(auth.Revocations)
-			if ended != secretKey {
+			if end != "key" {
 				token = try(tokens.Issue(studio.AccessToken{UserID: "ada", SessionID: "session", IssuedAt: k.now}))(t)
 			}
-			if ended != "" {
-				want = http.StatusUnauthorized
-			}
 			handler := try(server.New(silent{}, server.Config{Authenticator: tokens, Middleware: []gen.StrictMiddlewareFunc{tokens.Middleware}}))(t)
-			request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, slow{strings.NewReader("{}"), func() { end(k, tokens) }})
-			request.Header.Set("Authorization", "Bearer "+token)
-			request.Header.Set("Content-Type", contentTypes[path])
-			answer := httptest.NewRecorder()
-			handler.ServeHTTP(answer, request)
-			if answer.Code != want {
-				t.Errorf("%s after the end of %q: %d %s", path, ended, answer.Code, answer.Body)
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, slow(func(p []byte) (int, error) {
+				switch k.now = k.now.Add(auth.TokenLifetime); end {
+				case "session":
+					tokens.Revocations.Revoke(end, k.now)
+				case "key":
+					k.err = studio.ErrUnauthorized
+				}
+				return copy(p, "{}"), io.EOF
+			}))
+			r.Header = http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {want.contentType}}
+			w := httptest.NewRecorder()
+			if handler.ServeHTTP(w, r); w.Code != want.status && end == "expiry" || w.Code != http.StatusUnauthorized && end != "expiry" {
+				t.Errorf("%s after the end of a right (%s): %d %s", path, end, w.Code, w.Body)
 			}
 		}
-	}
-}
-
-func TestTokens_Middleware_endsStreams(t *testing.T) {
-	t.Parallel()
-	for name, end := range map[string]func(tokens *auth.Tokens, clock *studiotest.Clock) error{
-		"expired": func(_ *auth.Tokens, clock *studiotest.Clock) error {
-			clock.Add(auth.TokenLifetime)
-			return nil
-		},
-		"key removed": func(tokens *auth.Tokens, _ *studiotest.Clock) error {
-			return tokens.SetKeys([]auth.SigningKey{{Seed: auth.NewSeed()}})
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			clock := studiotest.NewClock()
-			tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, clock.Now)
-			check(t, err)
-			handler, err := server.New(silent{}, server.Config{
-				Authenticator: tokens, Middleware: []gen.StrictMiddlewareFunc{tokens.Middleware},
-			})
-			check(t, err)
-			service := httptest.NewServer(handler)
-			t.Cleanup(service.Close)
-			ctx, cancel := context.WithTimeout(t.Context(), harness.Timeout)
-			t.Cleanup(cancel)
-			open := func() *http.Response {
-				token, err := tokens.Issue(studio.AccessToken{UserID: "ada", SessionID: "session", IssuedAt: clock.Now()})
-				check(t, err)
-				request, err := http.NewRequestWithContext(ctx, http.MethodGet, service.URL+"/v1/events/stream", http.NoBody)
-				check(t, err)
-				request.Header.Set("Authorization", "Bearer "+token)
-				response := try(http.DefaultClient.Do(request))(t)
-				t.Cleanup(func() { _ = response.Body.Close() })
-				if response.StatusCode != http.StatusOK {
-					t.Fatal(response.Status)
-				}
-				return response
-			}
-			first, second := open(), open()
-			check(t, end(tokens, clock))
-			clock.Add(time.Second)
-			later := open() // a new login
-			for _, response := range []*http.Response{first, second} {
-				text, err := io.ReadAll(response.Body)
-				if !strings.HasPrefix(string(text), "event: error\n") || !strings.Contains(string(text), `"status":401`) || err != nil {
-					t.Errorf("the stream ends with %q, %v", text, err)
-				}
-			}
-			cancel()
-			if text, err := io.ReadAll(later.Body); !errors.Is(err, context.Canceled) {
-				t.Errorf("a stream with a valid token ends with %q, %v", text, err)
-			}
-		})
 	}
 }

@@ -62,16 +62,10 @@ func TestSession_loginOfAClientThatLeaves(t *testing.T) {
 	}
 }
 
-// slowForm is a form that arrives after the end of a right.
-type slowForm struct {
-	io.Reader
-	end func()
-}
+// slow is a body that arrives after something else.
+type slow func(p []byte) (int, error)
 
-func (f slowForm) Read(p []byte) (int, error) {
-	f.end()
-	return f.Reader.Read(p)
-}
+func (s slow) Read(p []byte) (int, error) { return s(p) }
 
 // A form that arrives slowly has the rights that its user has at its end.
 func TestSession_formArrivesAfterTheEndOfARight(t *testing.T) {
@@ -83,17 +77,29 @@ func TestSession_formArrivesAfterTheEndOfARight(t *testing.T) {
 		http.StatusUnauthorized: func(who string) error { return s.studio.EndSessions(ctx, studio.User{}, who) },
 	} {
 		who := fmt.Sprint(want, "@example.com")
-		cookie := s.join(t, who, studio.Operator).http.Jar.Cookies(mustParse(t, s.URL+"/console"))[0]
-		body := slowForm{strings.NewReader(url.Values{"email": {who}, "act": {"operator"}}.Encode()), func() { check(t, end(who)) }}
-		request := httptest.NewRequestWithContext(ctx, http.MethodPost, "/console/users/change", body)
-		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		request.AddCookie(cookie)
-		answer := httptest.NewRecorder()
-		s.Config.Handler.ServeHTTP(answer, request)
+		v := s.join(t, who, studio.Operator)
+		answer := v.serve(http.MethodPost, "/console/users/change", formType, slow(func(p []byte) (int, error) {
+			check(t, end(who))
+			return copy(p, url.Values{"email": {who}, "act": {"operator"}}.Encode()), io.EOF
+		}))
 		if answer.Code != want {
 			t.Errorf("the status of a form is %d, want %d", answer.Code, want)
 		}
 	}
+}
+
+const formType = "application/x-www-form-urlencoded"
+
+// serve serves a request without a connection, and so without a buffer.
+func (v *visitor) serve(method, path, contentType string, body io.Reader) *httptest.ResponseRecorder {
+	r := httptest.NewRequestWithContext(v.t.Context(), method, path, body)
+	r.Header.Set("Content-Type", contentType)
+	for _, cookie := range v.http.Jar.Cookies(mustParse(v.t, v.site.URL+"/console")) {
+		r.AddCookie(cookie)
+	}
+	w := httptest.NewRecorder()
+	v.site.Config.Handler.ServeHTTP(w, r)
+	return w
 }
 
 func mustParse(t testing.TB, text string) *url.URL {
@@ -193,16 +199,11 @@ func TestSession_limitsBodySize(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
 	parts := "--b\r\nContent-Disposition: form-data; name=\"email\"\r\n\r\nada@example.com\r\n--b\r\nContent-Disposition: form-data; name=\"next\"; filename=\"a\"\r\n\r\n"
-	for _, cookies := range [][]*http.Cookie{nil, s.signIn(t, email).http.Jar.Cookies(mustParse(t, s.URL+"/console"))} {
+	for _, v := range []*visitor{s.newVisitor(t), s.signIn(t, email)} {
 		for _, method := range []string{"GET", "POST", "PUT"} {
 			for path, limit := range map[string]int{"/console/login": 8 << 10, "/console/avatars/new": 256 << 10, "/console/none": 256 << 10} {
 				body := &endless{start: parts}
-				r := httptest.NewRequestWithContext(t.Context(), method, path, body)
-				r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
-				for _, cookie := range cookies {
-					r.AddCookie(cookie)
-				}
-				s.Config.Handler.ServeHTTP(httptest.NewRecorder(), r)
+				v.serve(method, path, "multipart/form-data; boundary=b", body)
 				if method != "POST" {
 					limit = 0
 				}
@@ -229,39 +230,23 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// blocked is a body that says when it is read, and does not come before the end of the test.
-type blocked struct {
-	read, sent chan struct{}
-}
-
-func (b blocked) Read([]byte) (int, error) {
-	b.read <- struct{}{}
-	<-b.sent
-	return 0, io.EOF
-}
-
 // The number of concurrent forms of a user is limited.
 func TestSession_limitsConcurrentForms(t *testing.T) {
 	t.Parallel()
-	s, v := signedIn(t)
-	body := blocked{make(chan struct{}), make(chan struct{})}
+	_, v := signedIn(t)
+	read, sent := make(chan struct{}), make(chan struct{})
+	body := slow(func([]byte) (int, error) { read <- struct{}{}; <-sent; return 0, io.EOF })
 	var responses sync.WaitGroup
 	for range 16 {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/console/events/replay", body)
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		for _, cookie := range v.http.Jar.Cookies(mustParse(t, s.URL+"/console")) {
-			r.AddCookie(cookie)
-		}
 		responses.Go(func() {
-			w := httptest.NewRecorder()
-			if s.Config.Handler.ServeHTTP(w, r); w.Code != http.StatusOK {
+			if w := v.serve(http.MethodPost, "/console/events/replay", formType, body); w.Code != http.StatusOK {
 				t.Errorf("the status is %d", w.Code)
 			}
 		})
-		<-body.read
+		<-read
 	}
 	v.post("/console/events/replay", nil).want(t, http.StatusTooManyRequests, "Too many forms are sent at once.")
 	v.get("/console/events").want(t, http.StatusOK)
-	close(body.sent)
+	close(sent)
 	responses.Wait()
 }
