@@ -92,24 +92,6 @@ func eachLink(t *testing.T, test func(t *testing.T, newService func(change func(
 	})
 }
 
-// slowPasswords counts the passwords that it hashes. The first takes until the others have got their answers.
-type slowPasswords struct {
-	studio.Passwords
-
-	hashed   *atomic.Int32
-	answered <-chan struct{}
-}
-
-func (p slowPasswords) Hash(ctx context.Context, password string) (string, error) {
-	if p.hashed.Add(1) == 1 {
-		select {
-		case <-p.answered:
-		case <-time.After(harness.Timeout):
-		}
-	}
-	return p.Passwords.Hash(ctx, password)
-}
-
 // Concurrent uses of a link, in several processes, cost one hash. The others are told to wait.
 func TestUseLink_hashesOnePasswordForEachLink(t *testing.T) {
 	t.Parallel()
@@ -121,8 +103,17 @@ func TestUseLink_hashesOnePasswordForEachLink(t *testing.T) {
 		const processes, each = 2, 12
 		others.Add(processes*each - 1)
 		go func() { others.Wait(); close(answered) }()
+		work := func() error { // the first hash takes until the others have got their answers
+			if hashed.Add(1) == 1 {
+				select {
+				case <-answered:
+				case <-time.After(harness.Timeout):
+				}
+			}
+			return nil
+		}
 		for range processes {
-			service := newService(func(cfg *studio.Config) { cfg.Passwords = slowPasswords{cfg.Passwords, &hashed, answered} })
+			service := newService(func(cfg *studio.Config) { cfg.Passwords = workingPasswords{cfg.Passwords, work} })
 			for range each {
 				uses.Go(func() {
 					_, err := service.UseLink(t.Context(), netip.Addr{}, secret, email, "a new password")

@@ -29,19 +29,23 @@ func TestLogin_acceptsAllSpellingsOfTheEmail(t *testing.T) {
 	})
 }
 
-// countingPasswords counts hashes and comparisons, which take most of the time of a login.
-type countingPasswords struct {
+// workingPasswords calls work before each hash and comparison, which take most of the time of a login.
+type workingPasswords struct {
 	studio.Passwords
-	work atomic.Int32
+	work func() error
 }
 
-func (p *countingPasswords) Hash(ctx context.Context, password string) (string, error) {
-	p.work.Add(1)
+func (p workingPasswords) Hash(ctx context.Context, password string) (string, error) {
+	if err := p.work(); err != nil {
+		return "", err
+	}
 	return p.Passwords.Hash(ctx, password)
 }
 
-func (p *countingPasswords) Compare(ctx context.Context, password, hash string) (bool, error) {
-	p.work.Add(1)
+func (p workingPasswords) Compare(ctx context.Context, password, hash string) (bool, error) {
+	if err := p.work(); err != nil {
+		return false, err
+	}
 	return p.Passwords.Compare(ctx, password, hash)
 }
 
@@ -49,15 +53,14 @@ func TestLogin_doesNotRevealWhetherAnEmailExists(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		studiotest.AddUser(t, service, "ada@example.com")
-		passwords := &countingPasswords{Passwords: service.Passwords}
-		service.Passwords = passwords
-
+		var work atomic.Int32
+		service.Passwords = workingPasswords{service.Passwords, func() error { work.Add(1); return nil }}
 		_, wrong := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "guess")
 		_, unknown := service.Login(t.Context(), netip.Addr{}, "bob@example.com", "guess")
 		if wrong != studio.ErrUnauthorized || unknown != studio.ErrUnauthorized {
 			t.Errorf("wrong password: %v, unknown email: %v", wrong, unknown)
 		}
-		if got := passwords.work.Load(); got != 2 {
+		if got := work.Load(); got != 2 {
 			t.Errorf("%d hashes and comparisons, want one for each login", got)
 		}
 	})
@@ -167,19 +170,12 @@ func TestLogin_concurrentLoginsDoNotDelayEachOther(t *testing.T) {
 	})
 }
 
-// busyPasswords fails all comparisons.
-type busyPasswords struct{ studio.Passwords }
-
-func (busyPasswords) Compare(context.Context, string, string) (bool, error) {
-	return false, studio.ErrBusy
-}
-
 func TestLogin_countsFailuresOnly(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		studiotest.AddUser(t, service, "ada@example.com")
 		passwords := service.Passwords
-		service.Passwords = busyPasswords{passwords}
+		service.Passwords = workingPasswords{passwords, func() error { return studio.ErrBusy }}
 		for range 20 {
 			_, err := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
 			wantError(t, err, studio.ErrBusy)
@@ -189,32 +185,22 @@ func TestLogin_countsFailuresOnly(t *testing.T) {
 	})
 }
 
-// changingPasswords changes the password during the comparison.
-type changingPasswords struct {
-	studio.Passwords
-	change func()
-}
-
-func (p changingPasswords) Compare(ctx context.Context, password, hash string) (bool, error) {
-	p.change()
-	return p.Passwords.Compare(ctx, password, hash)
-}
-
 // Who knows an old password cannot undo a change of it either.
 func TestLogin_failsIfThePasswordChangesMeanwhile(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		studiotest.AddUser(t, service, "ada@example.com")
 		passwords, current := service.Passwords, "password"
-		service.Passwords = changingPasswords{passwords, func() {
-			current += "."
-			check(t, service.SetPassword(t.Context(), "ada@example.com", current))
+		change := workingPasswords{passwords, func() error {
+			service.Passwords, current = passwords, current+"."
+			return service.SetPassword(t.Context(), "ada@example.com", current)
 		}}
+		service.Passwords = change
 		_, err := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
 		wantError(t, err, studio.ErrUnauthorized)
+		service.Passwords = change
 		_, err = service.ChangePassword(t.Context(), netip.Addr{}, "ada@example.com", "password.", "of a thief")
 		wantError(t, err, studio.ErrUnauthorized)
-		service.Passwords = passwords
 		try(service.Login(t.Context(), netip.Addr{}, "ada@example.com", current))(t)
 	})
 }
