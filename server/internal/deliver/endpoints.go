@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,8 +11,8 @@ import (
 )
 
 const (
-	// endpointInterval is the least time between two writes of the results of attempts, each of up to endpointBatch
-	// URLs.
+	// endpointInterval is the least time between two writes of the results of attempts, in transactions of up to
+	// endpointBatch URLs.
 	endpointInterval = time.Second
 	endpointBatch    = 500
 	// maxEndpoints bounds the URLs in memory.
@@ -51,18 +52,15 @@ func (e *endpoints) add(url userURL, attempt studio.Attempt) {
 	studio.Signal(e.changed)
 }
 
-// take removes and returns some results. more reports whether there are others.
-func (e *endpoints) take() (results []store.EndpointResult, more bool) {
+// take removes and returns the results.
+func (e *endpoints) take() (results []store.EndpointResult) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for url, result := range e.results {
-		if len(results) == endpointBatch {
-			return results, true
-		}
+	for _, result := range e.results {
 		results = append(results, *result)
-		delete(e.results, url)
 	}
-	return results, false
+	clear(e.results)
+	return results
 }
 
 // saveEndpoints writes the results of attempts until stop ends, and then the last ones.
@@ -73,16 +71,17 @@ func (d *Deliverer) saveEndpoints(ctx, stop context.Context) {
 		case <-d.endpoints.changed:
 		}
 		stopped = stop.Err() != nil
-		for more, saved := true, true; more && saved; {
-			var results []store.EndpointResult
-			results, more = d.endpoints.take()
-			studio.Persist(ctx, stop, func(ctx context.Context) bool {
-				err := d.Store.SaveResults(ctx, results)
-				d.faults.Error(ctx, "endpoints", err)
-				saved = err == nil
-				return saved
-			})
-			studio.Pause(stop, endpointInterval)
-		}
+		results := slices.Collect(slices.Chunk(d.endpoints.take(), endpointBatch))
+		studio.Persist(ctx, stop, func(ctx context.Context) bool {
+			for len(results) > 0 {
+				err := d.Store.SaveResults(ctx, results[0])
+				if d.faults.Error(ctx, "endpoints", err); err != nil {
+					return false
+				}
+				results = results[1:]
+			}
+			return true
+		})
+		studio.Pause(stop, endpointInterval)
 	}
 }
