@@ -27,18 +27,17 @@ type Deliverer struct {
 	// databaseNow returns the time of the clock that decides which rows are due.
 	databaseNow func() time.Time
 
-	queue          *queue
-	endpoints      *endpoints
-	origins        *origins
-	heldLanes      map[int]bool
-	leaseContext   context.Context //nolint:containedctx // the context of attempts; it ends with the lease
-	cancelLease    context.CancelFunc
-	leaseEnd       atomic.Pointer[time.Time] // by the clock of this process; nil if the lease never expires
-	fence          string                    // the fencing token of records
-	busyWorkers    [classes]int              // by class
-	fetchQueue     []*flow                   // the flows to be read
-	activeFetches  int
-	laneGeneration int // incremented by dropLanes; results of reads from before are discarded
+	queue         *queue
+	endpoints     *endpoints
+	origins       *origins
+	heldLanes     map[int]bool
+	leaseContext  context.Context //nolint:containedctx // the context of attempts; it ends with the lease
+	cancelLease   context.CancelFunc
+	leaseEnd      atomic.Pointer[time.Time] // by the clock of this process; nil if the lease never expires
+	fence         string                    // the fencing token of records
+	busyWorkers   [classes]int              // by class
+	fetchQueue    []*flow                   // the flows to be read
+	activeFetches int
 
 	ctx, stop  context.Context //nolint:containedctx // the contexts of Run
 	attempts   sync.WaitGroup
@@ -148,13 +147,13 @@ func (d *Deliverer) holdLanes(holding lanes.Holding) {
 		}
 	}
 	if len(added) > 0 {
+		d.origins.closeBreakers(added)
 		d.scan(added)
 	}
 }
 
 // dropLanes starts no more attempts for lanes. Running attempts continue.
 func (d *Deliverer) dropLanes(lanes []int) {
-	d.laneGeneration++
 	for _, lane := range lanes {
 		delete(d.heldLanes, lane)
 	}

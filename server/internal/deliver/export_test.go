@@ -1,8 +1,11 @@
 package deliver
 
 import (
+	"maps"
+	"slices"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/deliver/lanes"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
@@ -37,6 +40,24 @@ func (d *Deliverer) Loaded(key store.Flow) (n int, invalidated bool) {
 	})
 	<-done
 	return n, invalidated
+}
+
+// Retake makes a Deliverer lose its lanes and take them again while it reads a flow. It calls meanwhile after the read.
+func (d *Deliverer) Retake(key store.Flow, meanwhile func()) {
+	done := make(chan struct{})
+	d.call(func() {
+		defer close(done)
+		d.scheduleFetch(key, d.now())
+		d.startDue()
+		for len(d.calls) == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		meanwhile()
+		held := slices.Collect(maps.Keys(d.heldLanes))
+		d.dropAllLanes()
+		d.holdLanes(lanes.Holding{Lanes: held})
+	})
+	<-done
 }
 
 // EndLease makes the lease expire without firing its timer, as in a process that was frozen.

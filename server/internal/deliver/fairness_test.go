@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 	"github.com/avatarstudio/avatarstudio/server/sender"
@@ -204,6 +205,19 @@ func TestDeliverer_Run_openBreakerSurvivesARestart(t *testing.T) {
 			if n := len(s.receiver.deliveries()); n != opened+want {
 				s.t.Errorf("%d attempts are made while the breaker is open, want %d", n-opened, want)
 			}
+		}
+		const other = "https://other.example.com/"
+		process := s.process()
+		defer start(process)()
+		time.Sleep(time.Second)
+		s.seed(1, other)
+		process.Retake(store.Flow{UserID: s.user.ID, Origin: studio.Origin(other)}, func() { // as another daemon does
+			s.exec(`UPDATE breakers SET until = until + 300000000, pause = 300000000`, `DELETE FROM deliveries WHERE url = '`+other+`'`,
+				`UPDATE events SET state = 'delivered', ended_at = created_at WHERE subject_id LIKE '`+other+`%'`)
+		})
+		time.Sleep(2 * time.Minute)
+		if n := len(s.receiver.deliveries()); n != opened+1 {
+			s.t.Errorf("%d attempts are made after another daemon has delivered and its probe has failed", n-opened-1)
 		}
 	})
 }

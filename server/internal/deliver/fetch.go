@@ -33,17 +33,12 @@ func (d *Deliverer) fetch() {
 		}
 		d.activeFetches++
 		began := d.now()
-		generation := d.laneGeneration
 		d.background.Go(func() {
 			all, err := d.Store.Deliveries(d.stop, queries)
 			d.faults.Error(d.stop, deliverWork, err)
 			d.call(func() {
 				d.activeFetches--
 				for i, f := range flows {
-					if generation != d.laneGeneration {
-						all[i] = nil
-						f.fetchBy(d.now())
-					}
 					f.loadedAt = began
 					d.handleFetched(f, queries[i].Limit, all[i], err)
 				}

@@ -31,9 +31,7 @@ func (d *Deliverer) scan(lanes []int) {
 				return
 			}
 			for _, b := range breakers {
-				if d.heldLanes[store.Lane(b.Origin)] { // another process changes the others
-					d.origins.restore(b, d.now(), d.databaseNow())
-				}
+				d.origins.restore(b, d.now(), d.databaseNow())
 			}
 			for _, due := range flows {
 				if d.heldLanes[store.Lane(due.Origin)] { // it may have been lost since
@@ -98,9 +96,9 @@ func (d *Deliverer) reschedule(f *flow) {
 	}
 }
 
-// discard drops the deliveries of a flow from memory.
+// discard drops the deliveries of a flow from memory, and those of a read that is running.
 func (d *Deliverer) discard(f *flow) {
-	f.loaded, f.fetchAt = nil, time.Time{}
+	f.loaded, f.fetchAt, f.invalidatedAt = nil, time.Time{}, d.now()
 	d.queue.removeReady(f)
 	d.queue.unschedule(f)
 	if f.origin.removeBlocked(f) {

@@ -178,6 +178,16 @@ func (o *origins) restore(b store.Breaker, now, database time.Time) {
 	origin.breakPause = min(2*b.Pause, maxBreakPause)
 }
 
+// closeBreakers forgets the failures of the origins in lanes, because another process has made attempts since. The
+// breakers that are open now are opened by restore.
+func (o *origins) closeBreakers(lanes []int) {
+	for name, origin := range o.all {
+		if slices.Contains(lanes, store.Lane(name)) {
+			origin.failures, origin.openUntil, origin.breakPause = 0, time.Time{}, firstBreakPause
+		}
+	}
+}
+
 // block makes a flow wait for its origin. If at is not zero, the first such flow is to be scheduled for at,
 // and block reports true for it. All other flows wait in order, and unblock returns them one by one.
 func (o *origin) block(f *flow, at time.Time) (timed bool) {
