@@ -115,7 +115,7 @@ func TestPostgres_clockSetBackDelaysNoDelivery(t *testing.T) {
 		s.eventually("every event is delivered", func() bool { return tried.Load() >= 4 && s.pending() == 0 })
 		gone()
 
-		exec(`INSERT INTO holders (id, seen_at) VALUES ('gone', pg_catalog.clock_timestamp() + INTERVAL '1 hour')`)
+		exec(`INSERT INTO holders (id, seen_at, leaving) VALUES ('gone', pg_catalog.clock_timestamp() + INTERVAL '1 hour', FALSE)`)
 		exec(`UPDATE lanes SET holder = 'gone'`)
 		defer s.daemon()()
 		s.create()

@@ -33,10 +33,10 @@ type Config struct {
 	// gets an extra one, up to four times Workers in total. Default [DefaultWorkers].
 	Workers int
 	// InFlight bounds the attempts in flight to one origin. This and the next limits hold for all processes
-	// together, because one process makes all attempts for an origin. Default 4 for each 50 of Rate, which an origin
+	// together, because one process begins all attempts for an origin. Default 4 for each 50 of Rate, which an origin
 	// reaches with responses within 80 milliseconds, and at most Workers.
 	InFlight int
-	// Rate bounds the attempts that begin in one second to one origin. After a pause, a burst of up to a
+	// Rate bounds the attempts that begin in one second to one origin, on average. After a pause, a burst of up to a
 	// fifth of Rate may begin at once. Default [DefaultRate].
 	Rate int
 	// BreakAfter is the number of consecutive failures that open the circuit breaker of an origin. A response

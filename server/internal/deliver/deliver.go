@@ -40,7 +40,7 @@ func (d *Deliverer) deliver(lease context.Context, fence string, f *flow, next s
 		return d.exhaust(next)
 	}
 	secrets, err := d.webhookSecrets(lease, next.UserID)
-	if err != nil || lease.Err() != nil || d.leaseExpired() || d.stop.Err() != nil {
+	if err != nil || lease.Err() != nil || d.leaseExpired() {
 		return d.retryTime(err)
 	}
 	spanContext, span := d.traceAttempt(lease, next)

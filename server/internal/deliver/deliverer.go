@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -107,20 +108,20 @@ func (d *Deliverer) call(f func()) {
 }
 
 // Hold implements [lanes.Deliverer].
-func (d *Deliverer) Hold(holding lanes.Holding) (idle []int) {
-	result := make(chan []int, 1)
+func (d *Deliverer) Hold(holding lanes.Holding) (running []string) {
+	result := make(chan []string, 1)
 	d.call(func() {
-		if len(holding.Draining) > 0 {
-			d.dropLanes(holding.Draining)
+		if len(holding.Released) > 0 {
+			d.dropLanes(holding.Released)
 		}
 		d.holdLanes(holding)
-		result <- d.idleLanes(holding.Draining)
+		result <- d.runningIn(holding.Released)
 	})
 	select {
 	case <-d.closed:
-	case idle = <-result:
+	case running = <-result:
 	}
-	return idle
+	return running
 }
 
 // Drop implements [lanes.Deliverer].
@@ -180,16 +181,14 @@ func (d *Deliverer) leaseExpired() bool {
 	return end != nil && d.now().After(*end)
 }
 
-// idleLanes returns those of the lanes that have no running attempt.
-func (d *Deliverer) idleLanes(lanes []int) (idle []int) {
-	busy := make(map[int]bool)
+// runningIn returns the IDs of the events of running attempts for lanes.
+func (d *Deliverer) runningIn(lanes []int) (eventIDs []string) {
 	for _, f := range d.queue.flows {
-		busy[f.lane] = busy[f.lane] || len(f.running) > 0
-	}
-	for _, lane := range lanes {
-		if !busy[lane] {
-			idle = append(idle, lane)
+		for _, running := range f.running {
+			if slices.Contains(lanes, f.lane) {
+				eventIDs = append(eventIDs, running.eventID)
+			}
 		}
 	}
-	return idle
+	return eventIDs
 }

@@ -40,7 +40,7 @@
 // Deliveries and secrets in memory are used for at most one second. The contents of memory may be lost at any
 // time. The deliverer reads all flows of its lanes again when it acquires the lanes, every 30 seconds, and
 // when notifications may have been lost: after another process wrote to the SQLite file, after it has connected
-// to listen, and after the lease of another process expired.
+// to listen, and after another process has gone.
 //
 // The files are: deliverer.go, the event loop; runner.go, what runs beside it; flows.go, which schedules reads of
 // flows; fetch.go, which reads deliveries; workers.go, which assigns free workers; queue.go, the fair queue;
@@ -73,11 +73,16 @@
 // lease holder as a fencing token: the transaction changes nothing if the row of the lease holder was deleted. The
 // record is one request to the server, so a process that freezes during it holds no lock.
 //
+// A process that stops, or has more lanes than its share because another one has joined, releases them at once. It
+// finishes and records the attempts that run, and their events wait for that, or if it is killed meanwhile, for 20
+// seconds. So receivers that hang delay no others. Until the attempts have ended, an origin may have twice as many in
+// flight.
+//
 // Lanes are rows and not jobs of a queue such as River. A job has no lease of a few seconds and no fencing token that a
 // transaction could check. It is also written four times, and a lane only once for each new holder. A process announces
 // due events with NOTIFY if another process holds the lane. The notification follows the commit, because transactions
-// with NOTIFY wait for each other. If a process is killed between the commit and the notification, another process
-// finds the event when the lease of the killed process expires.
+// with NOTIFY wait for each other. If a process is killed between the commit and the notification, the others find the
+// event when the lease of the killed process has expired.
 //
 // # Clocks
 //

@@ -18,9 +18,8 @@ const (
 	forgetIdleAfter = 15 * time.Minute
 )
 
-// origins holds the limits of each origin: an in-flight limit, a rate limit and a circuit breaker. One
-// process sends all events for an origin, so the limits hold across all daemons. It is not safe for
-// concurrent use.
+// origins holds the limits of each origin: an in-flight limit, a rate limit and a circuit breaker. One process begins
+// all attempts for an origin, so the limits hold across all daemons. It is not safe for concurrent use.
 //
 // The breaker opens after BreakAfter consecutive failures. An open breaker blocks all attempts for
 // firstBreakPause and then lets one attempt pass, the probe. If the probe fails, the breaker opens again for

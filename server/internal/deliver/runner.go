@@ -26,11 +26,11 @@ func (d *Deliverer) Run(ctx, stop context.Context) {
 	var background sync.WaitGroup
 	background.Go(func() { d.replay(stop) })
 	background.Go(func() { d.alert(stop) })
-	background.Go(func() { d.watch(stop) })
-	// The process holds its lanes until no attempt is running.
+	// The process has its lease until no attempt is running.
 	holdContext, release := context.WithCancel(context.WithoutCancel(ctx))
 	var holding sync.WaitGroup
-	holding.Go(func() { d.lanes.Run(holdContext, d) })
+	holding.Go(func() { d.lanes.Run(stop, holdContext, d) })
+	holding.Go(func() { d.watch(holdContext) })
 	holding.Go(func() { d.saveEndpoints(ctx, holdContext) })
 	if !d.deaf {
 		holding.Go(func() { d.listen(holdContext) })
@@ -53,8 +53,6 @@ func (d *Deliverer) listen(stop context.Context) {
 			switch kind {
 			case store.SignalDue, store.SignalDeleted:
 				d.call(func() { d.changed(kind, flow) })
-			case store.SignalReleased:
-				d.lanes.Wake()
 			case store.SignalRender:
 				d.OnRenderDue()
 			case store.SignalReplay, store.SignalTask: // not to other processes
@@ -74,12 +72,15 @@ func (d *Deliverer) watch(stop context.Context) {
 		}
 		for _, kind := range []store.SignalKind{store.SignalDeleted, store.SignalDue} {
 			if flows := d.Store.TakeFlows(kind); len(flows) > 0 {
-				d.call(func() {
-					if notHeld := d.changed(kind, flows...); len(notHeld) > 0 {
-						d.background.Go(func() { d.faults.Error(stop, "announce", d.Store.Notify(stop, kind, notHeld...)) })
-					}
-				})
+				d.call(func() { d.announce(kind, d.changed(kind, flows...)...) })
 			}
 		}
+	}
+}
+
+// announce notifies the other processes of flows that they hold.
+func (d *Deliverer) announce(kind store.SignalKind, notHeld ...store.Flow) {
+	if len(notHeld) > 0 {
+		d.background.Go(func() { d.faults.Error(d.ctx, "announce", d.Store.Notify(d.ctx, kind, notHeld...)) })
 	}
 }

@@ -111,8 +111,12 @@ func (d *Deliverer) workDone(f *flow, c class, subjectID string, nextDue time.Ti
 	}
 	d.busyWorkers[c]--
 	d.queue.addBusy(f.user, c, -1)
-	if !nextDue.IsZero() && d.heldLanes[f.lane] {
+	switch {
+	case nextDue.IsZero():
+	case d.heldLanes[f.lane]:
 		f.fetchBy(d.localTime(nextDue))
+	case d.leaseContext.Err() == nil: // the lane was released during the attempt
+		d.announce(store.SignalDue, f.Flow)
 	}
 	if ended.followed && d.heldLanes[f.lane] {
 		f.fetchBy(d.now())

@@ -20,6 +20,9 @@ const (
 	Lanes = 256
 	// Lease is how long a process keeps its lanes after its last renewal.
 	Lease = 4 * time.Second
+	// releaseDelay is how long the events of running attempts wait after [LeaseHolder.Release], unless the attempts are
+	// saved before. It exceeds the timeout of an attempt.
+	releaseDelay = 20 * time.Second
 	// leaseSeparator is between the name of a process and the number of its lease.
 	leaseSeparator = "."
 	// laneOfDelivery is the SQL expression for [Lane].
@@ -38,6 +41,9 @@ var (
 const clockSetBackQuery = `SELECT (extract(epoch FROM max(seen_at) - clock_timestamp()) * 1000000)::bigint FROM holders
 	HAVING max(seen_at) > clock_timestamp() + INTERVAL '1 second'`
 
+// fairShare is the SQL expression for [Holding].FairShare of the holder $1.
+const fairShare = `(SELECT CASE WHEN bool_or(id = $1) THEN (256 + count(*) - 1) / count(*) ELSE 0 END FROM holders WHERE NOT leaving)`
+
 // Lane returns the lane of an origin, from 0 to [Lanes] - 1.
 func Lane(origin string) int {
 	sum := md5.Sum([]byte(origin)) //nolint:gosec // see the import
@@ -52,8 +58,7 @@ type LeaseHolder struct {
 	store      *Store
 	connection *pgx.Conn
 	running    *flock.Flock
-	added      bool     // a renewal has added the holder
-	others     []string // the IDs of the other holders
+	added      bool // a renewal has added the holder
 }
 
 // NewLeaseHolder returns a lease holder without lanes. The store must be on PostgreSQL.
@@ -77,44 +82,45 @@ func holderEnded(id string) bool {
 // Holding is the result of a renewal.
 type Holding struct {
 	Lanes     []int
-	FairShare int       // lanes of each holder if all have an equal share, rounded up
-	Expired   int       // holders that this renewal deleted because their lease had expired or their process had ended
+	FairShare int       // lanes of each holder if all have an equal share, rounded up; 0 for one that leaves
+	Others    []string  // the IDs of the other holders
 	Now       time.Time // by the clock of the database
 }
 
 // Renew renews the lease. It deletes holders whose lease has expired, or whose process ran on this machine and has
-// ended, and takes free lanes, up to a fair share. The first call that succeeds adds the holder. Renew returns
-// ErrLeaseLost if another process deleted the holder; the caller must then use a new one. It returns ErrClockSetBack
-// and renews nothing if the clock was set back, until [Store.HandleClockSetBack] is called.
-func (h *LeaseHolder) Renew(ctx context.Context) (holding Holding, err error) {
-	holding, err = h.renew(ctx, nil)
-	if ended := slices.DeleteFunc(h.others, func(id string) bool { return !holderEnded(id) }); err == nil && len(ended) > 0 {
-		holding, err = h.renew(ctx, ended)
+// ended, and takes free lanes, up to a fair share. A holder that is leaving takes none and leaves them to the others.
+// The first call that succeeds adds the holder. Renew returns ErrLeaseLost if another process deleted the holder; the
+// caller must then use a new one. It returns ErrClockSetBack and renews nothing if the clock was set back, until
+// [Store.HandleClockSetBack] is called.
+func (h *LeaseHolder) Renew(ctx context.Context, leaving bool) (holding Holding, err error) {
+	holding, err = h.renew(ctx, leaving, nil)
+	if ended := slices.DeleteFunc(slices.Clone(holding.Others), func(id string) bool { return !holderEnded(id) }); err == nil && len(ended) > 0 {
+		holding, err = h.renew(ctx, leaving, ended)
 	}
 	return holding, err
 }
 
 // renew is Renew. It also deletes the holders with the IDs ended.
-func (h *LeaseHolder) renew(ctx context.Context, ended []string) (holding Holding, err error) {
+func (h *LeaseHolder) renew(ctx context.Context, leaving bool, ended []string) (holding Holding, err error) {
 	connection, err := h.connect(ctx)
 	if err != nil {
 		return holding, err
 	}
 	batch := new(pgx.Batch)
 	renewed, now := false, int64(0)
-	renew := `UPDATE holders SET seen_at = clock_timestamp() WHERE id = $1 AND NOT EXISTS (` + clockSetBackQuery + `)`
+	renew := `UPDATE holders SET seen_at = clock_timestamp(), leaving = $2 WHERE id = $1 AND NOT EXISTS (` + clockSetBackQuery + `)`
 	if !h.added {
 		_, _ = h.running.TryLock() // without the lock, other processes wait for the end of the lease
 		// The answer of an earlier call may have been lost after its commit.
-		renew = `INSERT INTO holders (id, seen_at) SELECT $1, clock_timestamp() WHERE NOT EXISTS (` + clockSetBackQuery + `)
-			ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`
+		renew = `INSERT INTO holders (id, seen_at, leaving) SELECT $1, clock_timestamp(), $2 WHERE NOT EXISTS (` + clockSetBackQuery + `)
+			ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, leaving = excluded.leaving`
 	}
 	clockSetBack := false
 	batch.Queue(clockSetBackQuery).Exec(func(tag pgconn.CommandTag) error {
 		clockSetBack = tag.RowsAffected() > 0
 		return nil
 	})
-	batch.Queue(renew+` RETURNING (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`, h.ID).Query(func(rows pgx.Rows) error {
+	batch.Queue(renew+` RETURNING (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`, h.ID, leaving).Query(func(rows pgx.Rows) error {
 		tag, err := pgx.ForEachRow(rows, []any{&now}, func() error { return nil })
 		renewed = tag.RowsAffected() > 0
 		return err
@@ -127,14 +133,11 @@ func (h *LeaseHolder) renew(ctx context.Context, ended []string) (holding Holdin
 		for _, id := range deleted {
 			_ = os.Remove(holderFile(id))
 		}
-		holding.Expired = len(deleted)
 		return err
 	})
-	batch.Queue(`UPDATE lanes SET holder = $1 WHERE EXISTS (SELECT FROM holders WHERE id = $1) AND lane IN
-		(SELECT lane FROM lanes WHERE holder IS NULL ORDER BY lane LIMIT GREATEST(0,
-			((SELECT count(*) FROM lanes) + (SELECT count(*) FROM holders) - 1) / GREATEST(1, (SELECT count(*) FROM holders))
-			- (SELECT count(*) FROM lanes WHERE holder = $1)) FOR NO KEY UPDATE SKIP LOCKED)`, h.ID)
-	batch.Queue(`SELECT lane, (SELECT (256 + count(*) - 1) / GREATEST(1, count(*)) FROM holders) FROM lanes WHERE holder = $1`, h.ID).
+	batch.Queue(`UPDATE lanes SET holder = $1 WHERE lane IN (SELECT lane FROM lanes WHERE holder IS NULL ORDER BY lane
+		LIMIT GREATEST(0, `+fairShare+` - (SELECT count(*) FROM lanes WHERE holder = $1)) FOR NO KEY UPDATE SKIP LOCKED)`, h.ID)
+	batch.Queue(`SELECT lane, `+fairShare+` FROM lanes WHERE holder = $1`, h.ID).
 		Query(func(rows pgx.Rows) error {
 			var lane int
 			_, err := pgx.ForEachRow(rows, []any{&lane, &holding.FairShare}, func() error {
@@ -144,7 +147,7 @@ func (h *LeaseHolder) renew(ctx context.Context, ended []string) (holding Holdin
 			return err
 		})
 	batch.Queue(`SELECT id FROM holders WHERE id <> $1`, h.ID).Query(func(rows pgx.Rows) (err error) {
-		h.others, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		holding.Others, err = pgx.CollectRows(rows, pgx.RowTo[string])
 		return err
 	})
 	if err := connection.SendBatch(ctx, batch).Close(); err != nil {
@@ -174,9 +177,7 @@ func (s *Store) HandleClockSetBack(ctx context.Context) (by time.Duration, err e
 		if by = time.Duration(micros) * time.Microsecond; by == 0 {
 			return orZero(err)
 		}
-		_, err = tx.exec(ctx, `WITH gone AS (DELETE FROM holders RETURNING id)
-			SELECT pg_notify($1 || current_schema(), '`+string(SignalReleased)+`') FROM gone LIMIT 1`, notifyChannel)
-		if err == nil {
+		if _, err = tx.exec(ctx, `DELETE FROM holders`); err == nil {
 			tx.mark(SignalTask, "")
 			err = tx.execAll(ctx, shiftTasks(-by))
 		}
@@ -185,15 +186,21 @@ func (s *Store) HandleClockSetBack(ctx context.Context) (by time.Duration, err e
 	return by, err
 }
 
-// Release releases lanes and notifies the other processes, which take them. The caller must have ended all
-// attempts for origins in the lanes.
-func (h *LeaseHolder) Release(ctx context.Context, lanes []int) error {
+// Release releases lanes, which the other processes take with their next renewals. running are the IDs of the events
+// for which attempts are running. The caller must save these attempts within releaseDelay.
+func (h *LeaseHolder) Release(ctx context.Context, lanes []int, running []string) error {
 	connection, err := h.connect(ctx)
-	if err == nil {
-		_, err = connection.Exec(ctx, `WITH released AS (UPDATE lanes SET holder = NULL WHERE holder = $1 AND lane = ANY($2) RETURNING lane)
-			SELECT pg_notify($3 || current_schema(), '`+string(SignalReleased)+`') FROM released LIMIT 1`, h.ID, lanes, notifyChannel)
+	if err != nil {
+		return err
 	}
-	return err
+	batch := new(pgx.Batch)
+	if len(running) > 0 {
+		batch.Queue(`SELECT id FROM subjects WHERE id IN (SELECT subject_id FROM events WHERE id = ANY($1)) ORDER BY id FOR NO KEY UPDATE`, running)
+		batch.Queue(`UPDATE deliveries d SET due_at = now + $2 FROM events e, (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) clock (now)
+			WHERE e.id = ANY($1) AND d.subject_id = e.subject_id AND d.sequence = e.sequence AND d.due_at <= now`, running, releaseDelay.Microseconds())
+	}
+	batch.Queue(`UPDATE lanes SET holder = NULL WHERE holder = $1 AND lane = ANY($2)`, h.ID, lanes)
+	return connection.SendBatch(ctx, batch).Close()
 }
 
 // ReleaseAll releases all lanes, deletes the holder and closes its connection. The caller must have ended all
@@ -201,8 +208,7 @@ func (h *LeaseHolder) Release(ctx context.Context, lanes []int) error {
 func (h *LeaseHolder) ReleaseAll(ctx context.Context) error {
 	connection, err := h.connect(ctx)
 	if err == nil {
-		_, err = connection.Exec(ctx, `WITH gone AS (DELETE FROM holders WHERE id = $1 RETURNING id)
-			SELECT pg_notify($2 || current_schema(), '`+string(SignalReleased)+`') FROM gone`, h.ID, notifyChannel)
+		_, err = connection.Exec(ctx, `DELETE FROM holders WHERE id = $1`, h.ID)
 	}
 	return errors.Join(err, h.Close(ctx))
 }

@@ -256,7 +256,7 @@ var writes = []lostWrite{
 		c.Exec(c, `DELETE FROM holders`)
 		holder := newHolder(c.T, c.Store)
 		return func() error {
-			holding, err := holder.Renew(c.Context())
+			holding, err := holder.Renew(c.Context(), false)
 			if err == nil && len(holding.Lanes) != store.Lanes {
 				c.Errorf("the holder has %d lanes", len(holding.Lanes))
 			}
@@ -266,19 +266,19 @@ var writes = []lostWrite{
 	{name: "LeaseHolder.Renew", only: onlyPostgres, prepare: func(c lostCall) func() error {
 		holder := newHolder(c.T, c.Store)
 		renew := func() error {
-			return errorOf(holder.Renew(c.Context()))
+			return errorOf(holder.Renew(c.Context(), false))
 		}
 		check(c, renew())
 		return renew
 	}},
 	{name: "LeaseHolder.Release", only: onlyPostgres, prepare: func(c lostCall) func() error {
 		holder := newHolder(c.T, c.Store)
-		try(holder.Renew(c.Context()))(c)
-		return func() error { return holder.Release(c.Context(), []int{1}) }
+		try(holder.Renew(c.Context(), false))(c)
+		return func() error { return holder.Release(c.Context(), []int{1}, []string{c.run}) }
 	}},
 	{name: "LeaseHolder.ReleaseAll", only: onlyPostgres, prepare: func(c lostCall) func() error {
 		holder := newHolder(c.T, c.Store)
-		try(holder.Renew(c.Context()))(c)
+		try(holder.Renew(c.Context(), false))(c)
 		return func() error { return holder.ReleaseAll(c.Context()) }
 	}},
 	{name: "HandleClockSetBack", only: onlyPostgres, prepare: func(c lostCall) func() error {
@@ -287,7 +287,7 @@ var writes = []lostWrite{
 		})(c)
 		check(c, addReplay(c))
 		holder := newHolder(c.T, c.Store)
-		try(holder.Renew(c.Context()))(c)
+		try(holder.Renew(c.Context(), false))(c)
 		c.Exec(c, `UPDATE holders SET seen_at = clock_timestamp() + INTERVAL '1 hour'`)
 		return call
 	}},

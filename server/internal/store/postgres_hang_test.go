@@ -58,8 +58,8 @@ func TestPostgres_returnsWhereverTheServerHangs(t *testing.T) {
 	}
 	ctx, recorded := t.Context(), 0
 	for _, call := range []func() error{ // all others are queries and transactions of the engine
-		func() error { _, err := db.NewLeaseHolder().Renew(ctx); return err },
-		func() error { return db.NewLeaseHolder().Release(ctx, []int{1}) },
+		func() error { _, err := db.NewLeaseHolder().Renew(ctx, false); return err },
+		func() error { return db.NewLeaseHolder().Release(ctx, []int{1}, nil) },
 		func() error { return db.NewLeaseHolder().ReleaseAll(ctx) },
 		func() error {
 			recorded += 10 // the one before may be recorded although the answer came too late

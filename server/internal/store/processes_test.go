@@ -56,7 +56,7 @@ func TestStore_listsActiveProcesses(t *testing.T) {
 			return
 		}
 		holder := db.NewLeaseHolder()
-		try(holder.Renew(t.Context()))(t)
+		try(holder.Renew(t.Context(), false))(t)
 		check(t, db.SeeDaemon(t.Context(), store.Daemon{ID: db.ProcessID(), Started: noon()}))
 		if daemons = try(db.Daemons(t.Context()))(t); len(daemons) != 1 || daemons[0].Lanes != store.Lanes {
 			t.Errorf("the daemons are %+v", daemons)
@@ -71,17 +71,17 @@ func TestLeaseHolder_Renew_takesTheLanesOfAProcessThatHasEnded(t *testing.T) {
 	t.Parallel()
 	db := studiotest.Open(t, studiotest.NewPostgres(t))
 	first, second := db.NewLeaseHolder(), db.NewLeaseHolder()
-	try(first.Renew(t.Context()))(t)
-	waiting := try(second.Renew(t.Context()))(t)
-	if len(waiting.Lanes) != 0 || waiting.Expired != 0 {
+	try(first.Renew(t.Context(), false))(t)
+	waiting := try(second.Renew(t.Context(), false))(t)
+	if len(waiting.Lanes) != 0 || len(waiting.Others) != 1 {
 		t.Errorf("%d lanes are taken from a process that runs", len(waiting.Lanes))
 	}
 	check(t, first.EndProcess())
-	holding := try(second.Renew(t.Context()))(t)
-	if len(holding.Lanes) != store.Lanes || holding.Expired != 1 {
+	holding := try(second.Renew(t.Context(), false))(t)
+	if len(holding.Lanes) != store.Lanes || len(holding.Others) != 0 {
 		t.Errorf("%d lanes are taken from the process that has ended", len(holding.Lanes))
 	}
-	_, err := first.Renew(t.Context())
+	_, err := first.Renew(t.Context(), false)
 	wantError(t, err, store.ErrLeaseLost)
 	check(t, db.CreateUser(t.Context(), user("ada")))
 	create(t, db, subject("a", 1))

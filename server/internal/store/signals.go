@@ -16,13 +16,12 @@ type SignalKind string
 
 // The kinds of signals.
 const (
-	SignalDue      SignalKind = "due"      // events of a flow have become due
-	SignalDeleted  SignalKind = "deleted"  // subjects with events in a flow were deleted; what was read before must not be sent
-	SignalRender   SignalKind = "render"   // renderings are due; to other processes: for which this one has no worker
-	SignalReplay   SignalKind = "replay"   // a replay was added; not to other processes
-	SignalTask     SignalKind = "task"     // tasks were added; not to other processes
-	SignalReleased SignalKind = "released" // a lease holder has released lanes; only to other processes
-	signalEvents   SignalKind = "events"   // a user has new events; see OnEvents
+	SignalDue     SignalKind = "due"     // events of a flow have become due
+	SignalDeleted SignalKind = "deleted" // subjects with events in a flow were deleted; what was read before must not be sent
+	SignalRender  SignalKind = "render"  // renderings are due; to other processes: for which this one has no worker
+	SignalReplay  SignalKind = "replay"  // a replay was added; not to other processes
+	SignalTask    SignalKind = "task"    // tasks were added; not to other processes
+	signalEvents  SignalKind = "events"  // a user has new events; see OnEvents
 )
 
 // signals has the signals to the parts of this process. One signal may stand for many. It is safe for concurrent use.

@@ -12,7 +12,7 @@ import (
 // are.
 type all struct{ Config }
 
-func (l *all) Run(stop context.Context, d Deliverer) {
+func (l *all) Run(_, stop context.Context, d Deliverer) {
 	d.Hold(Holding{Lanes: everyLane()})
 	lastScan := time.Now()
 	wall, began := l.Now().Round(0), time.Now()
@@ -43,8 +43,6 @@ func (l *all) clockSetBack(stop context.Context, by time.Duration) {
 }
 
 func (l *all) Release(context.Context) {}
-
-func (l *all) Wake() {}
 
 func (l *all) Now() time.Time { return l.Config.Now() }
 

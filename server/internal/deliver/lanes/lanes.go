@@ -17,8 +17,8 @@ import (
 // Deliverer delivers the events of lanes. Its methods are called by one goroutine at a time, except for Drop.
 type Deliverer interface {
 	// Hold makes it deliver for the lanes of a holding, in addition to those of earlier ones, and begin no more
-	// attempts for those that it drains. It returns those of the draining lanes that have no running attempt.
-	Hold(Holding) (idle []int)
+	// attempts for those that it releases. It returns the IDs of the events of running attempts for the latter.
+	Hold(Holding) (running []string)
 	// Drop makes it end its attempts and deliver for no lane.
 	Drop()
 	// Scan makes it look for due events in all its lanes, because notifications may have been lost.
@@ -30,7 +30,7 @@ type Holding struct {
 	Token    string    // the fencing token for [store.Store.SaveAttempt]
 	Until    time.Time // when the lease ends, by the clock of this process; zero if it does not end
 	Lanes    []int     // to deliver for
-	Draining []int     // to be released as soon as they are idle
+	Released []int     // for other processes to take
 }
 
 // Config configures [Lanes]. Everything but PollInterval, RenewInterval and UsableLease is required.
@@ -54,12 +54,11 @@ type Config struct {
 
 // Lanes is the lanes of a process.
 type Lanes interface {
-	// Run makes a deliverer deliver for the lanes that the process holds, until stop ends. It must be called once.
-	Run(stop context.Context, d Deliverer)
+	// Run makes a deliverer deliver for the lanes that the process holds, until stop ends. It must be called once. When
+	// leaving ends, it releases the lanes that others can take.
+	Run(leaving, stop context.Context, d Deliverer)
 	// Release releases all lanes to other processes. Call it after Run, when no attempt is running.
 	Release(ctx context.Context)
-	// Wake makes Run look for free lanes now, because another process has released some.
-	Wake()
 	// Now returns the time of the clock that decides which events are due: of the database, or of this machine on
 	// SQLite. Like Valid, it is safe for concurrent use.
 	Now() time.Time
@@ -79,7 +78,7 @@ func New(cfg Config) Lanes {
 	cfg.RenewInterval = cmp.Or(cfg.RenewInterval, 750*time.Millisecond)
 	cfg.UsableLease = cmp.Or(cfg.UsableLease, store.Lease-time.Second)
 	if cfg.Store.Shared() {
-		return &shared{Config: cfg, renewNow: make(chan struct{}, 1)}
+		return &shared{Config: cfg}
 	}
 	return &all{cfg}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
-	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 // shared is the lanes of one of several processes, on PostgreSQL. It renews the lease on a fair share of them.
@@ -16,16 +15,14 @@ type shared struct {
 	Config
 
 	lease     *store.LeaseHolder
-	draining  []int // lanes to be released once they are idle
 	laneCount int
-	renewNow  chan struct{} // receives when another holder has released lanes
 
 	mu             sync.Mutex
 	databaseTime   time.Time // of the last renewal, by the clock of the database
 	databaseTimeAt time.Time // the same time, by the clock of this process
 }
 
-func (l *shared) Run(stop context.Context, d Deliverer) {
+func (l *shared) Run(leaving, stop context.Context, d Deliverer) {
 	l.lease = l.Store.NewLeaseHolder()
 	// A process that cannot renew stops by its own clock before another process takes over.
 	expiryTimer := time.AfterFunc(time.Hour, func() {
@@ -34,11 +31,11 @@ func (l *shared) Run(stop context.Context, d Deliverer) {
 	})
 	defer expiryTimer.Stop()
 	expiryTimer.Stop()
-	lastScan := time.Now()
+	lastScan, others, left := time.Now(), []string(nil), leaving.Done()
 	for stop.Err() == nil {
 		began := time.Now()
 		timeoutContext, cancel := context.WithTimeout(stop, renewTimeout)
-		holding, err := l.lease.Renew(timeoutContext)
+		holding, err := l.lease.Renew(timeoutContext, leaving.Err() != nil)
 		cancel()
 		switch {
 		case errors.Is(err, store.ErrClockSetBack):
@@ -54,24 +51,26 @@ func (l *shared) Run(stop context.Context, d Deliverer) {
 			l.Logger.WarnContext(stop, "another daemon has taken over")
 			d.Drop()
 			l.OnError(stop, l.lease.Close(stop))
-			l.lease, l.draining = l.Store.NewLeaseHolder(), nil
+			l.lease = l.Store.NewLeaseHolder()
 			continue
 		case err != nil:
 			l.OnError(stop, err)
-			lastScan = time.Time{} // a renewal may have deleted a holder without an answer; see below
 		case time.Since(began) > l.UsableLease: // this process was frozen
 		default:
 			expiryTimer.Reset(l.UsableLease - time.Since(began))
 			l.setClock(holding.Now, began)
 			l.hold(stop, d, holding, began.Add(l.UsableLease))
-			if holding.Expired > 0 || time.Since(lastScan) > l.RescanInterval {
-				lastScan = time.Now() // a holder that died may not have sent all its notifications
+			gone := func(id string) bool { return !slices.Contains(holding.Others, id) }
+			if slices.ContainsFunc(others, gone) || time.Since(lastScan) > l.RescanInterval {
+				lastScan = time.Now() // a holder that has gone may not have sent all its notifications
 				d.Scan()
 			}
+			others = holding.Others
 		}
 		select {
 		case <-stop.Done():
-		case <-l.renewNow:
+		case <-left:
+			left = nil
 		case <-time.After(l.RenewInterval):
 		}
 	}
@@ -96,38 +95,23 @@ func (l *shared) Valid() bool {
 	return time.Since(l.databaseTimeAt) < l.UsableLease
 }
 
-// hold makes d deliver for the lanes that the process holds. It drains the lanes above the fair share and releases
-// those that are idle.
+// hold makes d deliver for the lanes that the process holds. It releases those above the fair share. It chooses them
+// without regard to their load; otherwise a daemon that joins would get only idle lanes.
 func (l *shared) hold(stop context.Context, d Deliverer, holding store.Holding, until time.Time) {
 	if len(holding.Lanes) != l.laneCount {
 		l.laneCount = len(holding.Lanes)
 		l.Logger.InfoContext(stop, "holding lanes", "lanes", l.laneCount)
 	}
-	l.updateDraining(holding)
-	idle := d.Hold(Holding{Token: l.lease.ID, Until: until, Lanes: without(holding.Lanes, l.draining), Draining: l.draining})
-	if len(idle) == 0 {
+	share := min(holding.FairShare, len(holding.Lanes))
+	released := holding.Lanes[share:]
+	running := d.Hold(Holding{Token: l.lease.ID, Until: until, Lanes: holding.Lanes[:share], Released: released})
+	if len(released) == 0 {
 		return
 	}
 	timeoutContext, cancel := context.WithTimeout(stop, renewTimeout)
 	defer cancel()
-	l.OnError(stop, l.lease.Release(timeoutContext, idle))
+	l.OnError(stop, l.lease.Release(timeoutContext, released, running))
 }
-
-// updateDraining sets the lanes to be released. It chooses them without regard to their load; otherwise
-// a daemon that joins would get only idle lanes.
-func (l *shared) updateDraining(holding store.Holding) {
-	l.draining = slices.DeleteFunc(slices.Clone(l.draining), func(lane int) bool { return !slices.Contains(holding.Lanes, lane) })
-	if surplus := len(holding.Lanes) - len(l.draining) - holding.FairShare; surplus > 0 {
-		l.draining = append(l.draining, without(holding.Lanes, l.draining)[:surplus]...)
-	}
-}
-
-// without returns the lanes that are not in others.
-func without(lanes, others []int) []int {
-	return slices.DeleteFunc(slices.Clone(lanes), func(lane int) bool { return slices.Contains(others, lane) })
-}
-
-func (l *shared) Wake() { studio.Signal(l.renewNow) }
 
 func (l *shared) Release(ctx context.Context) {
 	timeoutContext, cancel := context.WithTimeout(ctx, renewTimeout)

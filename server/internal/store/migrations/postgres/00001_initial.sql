@@ -329,7 +329,8 @@ CREATE TABLE breakers (
 -- holders are the processes that deliver. Another process deletes one that was not seen for a while.
 CREATE TABLE holders (
     id      TEXT PRIMARY KEY,
-    seen_at TIMESTAMPTZ NOT NULL
+    seen_at TIMESTAMPTZ NOT NULL,
+    leaving BOOLEAN NOT NULL -- it finishes its attempts, and takes no lanes
 ) WITH (fillfactor = 50);
 
 -- lanes are shards of the origins. One process delivers to each of them.
