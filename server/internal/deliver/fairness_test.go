@@ -171,26 +171,8 @@ func TestSQLite_slowReceiversOfAUserDelayNoOtherUser(t *testing.T) {
 	})
 }
 
-// Whatever the rate of a receiver is, its users together have no more attempts in flight to it than there are workers.
-func TestSQLite_attemptsToAReceiverAreAtMostTheWorkers(t *testing.T) {
-	onSQLite(t, func(s *fixture) {
-		s.receiver.answer = func(sender.Message, int) sender.Attempt {
-			time.Sleep(hungTime)
-			return sender.Attempt{Status: 200}
-		}
-		s.config.Workers, s.config.Rate = 2, 1000
-		for i := range 4 {
-			s.user = studiotest.AddUser(s.t, s.studio, fmt.Sprintf("%d@example.com", i))
-			s.createFor(hungURL)
-		}
-		s.work(time.Second)
-		if n := len(s.receiver.times(hungURL)); n != 2 {
-			s.t.Errorf("%d attempts in flight, want 2", n)
-		}
-	})
-}
-
-// A circuit breaker that is open stays open when the process restarts.
+// A circuit breaker that is open stays open when the process restarts. When another daemon had the lanes meanwhile, its
+// breakers count, and what this one had read does not.
 func TestDeliverer_Run_openBreakerSurvivesARestart(t *testing.T) {
 	onEachDatabase(t, func(s *fixture) {
 		s.receiver.answer = func(sender.Message, int) sender.Attempt { return sender.Attempt{Failure: sender.FailureConnect} }

@@ -57,8 +57,11 @@ func wantBegin(t *testing.T, o testOrigins, want bool) {
 	}
 }
 
-func TestOrigins_free_limitsTheRate(t *testing.T) {
+func TestOrigins_free_limitsTheAttempts(t *testing.T) {
 	t.Parallel()
+	if n := (Config{Workers: 2, Rate: 1000}).withDefaults().InFlight; n != 2 {
+		t.Errorf("%d attempts may be in flight, want as many as workers", n)
+	}
 	o, clock := newTestOrigins()
 	admitted := 0
 	for range 10_000 { // ten seconds
@@ -94,31 +97,25 @@ func TestOrigins_restore_opensTheBreakerForTheRemainingPause(t *testing.T) {
 	}
 }
 
-func TestOrigins_breakerPauseDoublesAfterEachFailedProbe(t *testing.T) {
-	t.Parallel()
-	o, clock := newTestOrigins()
-	openBreaker(t, o, clock)
-	clock.Add(-20 * time.Millisecond)
-	for _, pause := range []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 5 * time.Minute, 5 * time.Minute} {
-		wantBegin(t, o, false)
-		clock.Add(pause - time.Millisecond)
-		wantBegin(t, o, false)
-		clock.Add(time.Millisecond)
-		wantBegin(t, o, true)
-		wantBegin(t, o, false) // one probe
-		o.endAttempt(testOrigin, originDown)
-	}
-}
-
-// After a probe that succeeds, the limits are those of any origin, and so is the pause of the next breaker.
-func TestOrigins_endAttempt_closesTheBreakerAfterAProbe(t *testing.T) {
+// The pause doubles after each probe that fails. After one that succeeds, the limits are those of any origin, and so is
+// the pause of the next breaker.
+func TestOrigins_endAttempt_opensAndClosesTheBreaker(t *testing.T) {
 	t.Parallel()
 	o, clock := newTestOrigins()
 	for range 2 {
 		openBreaker(t, o, clock)
-		clock.Add(30 * time.Second)
+		clock.Add(-20 * time.Millisecond)
+		for _, pause := range []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 5 * time.Minute, 5 * time.Minute} {
+			wantBegin(t, o, false)
+			clock.Add(pause - time.Millisecond)
+			wantBegin(t, o, false)
+			clock.Add(time.Millisecond)
+			wantBegin(t, o, true)
+			wantBegin(t, o, false) // one probe
+			o.endAttempt(testOrigin, originDown)
+		}
+		clock.Add(maxBreakPause)
 		wantBegin(t, o, true)
-		wantBegin(t, o, false)
 		if _, closed := o.endAttempt(testOrigin, originUp); !closed {
 			t.Error("the breaker stays open")
 		}
