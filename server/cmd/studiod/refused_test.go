@@ -176,6 +176,8 @@ func TestDaemon_refusedByPostgresAnswers503(t *testing.T) {
 		}
 		check(t, stream.body.Close())
 	}
+	execute(cluster.DSN, `CREATE DATABASE latin TEMPLATE template0 ENCODING LATIN1`)
+	fails(t, exitUsage, "UTF8", "user", "list", "--db="+strings.Replace(app, "/app?", "/latin?", 1))
 }
 
 // While files cannot be written or read, whatever needs them is answered 503 with Retry-After.

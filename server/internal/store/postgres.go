@@ -31,11 +31,14 @@ const (
 // every wait. Sequential scans are off because every query has an index, and the planner would scan a table
 // if its statistics still say that the queue is empty. Bitmap scans are off because, unlike index scans, they do not
 // mark the index entries of deleted rows, so that each claim of a queue would read them again until the next vacuum.
-// JIT is off because a remaining scan then has so high a cost that PostgreSQL would compile the query for seconds.
+// JIT is off because a remaining scan then has so high a cost that PostgreSQL would compile the query for seconds. The
+// encoding and the isolation are set because those of a role or a database may differ.
 //
 //nolint:gochecknoglobals // a table
 var postgresSettings = map[string]string{
 	"application_name":                    "studiod",
+	"client_encoding":                     "UTF8",
+	"default_transaction_isolation":       "read committed",
 	"lock_timeout":                        "5s",
 	"jit":                                 "off",
 	"enable_seqscan":                      "off",
@@ -46,6 +49,7 @@ var postgresSettings = map[string]string{
 
 var (
 	errPostgresForm = errors.New("the database must be postgres://USER:PASSWORD@HOST:PORT/DATABASE, with known settings")
+	errEncoding     = errors.New("the encoding of the database must be UTF8: create it with TEMPLATE template0 ENCODING 'UTF8'")
 	errNoTables     = errors.New("the database has no tables yet")
 	errNoConnection = errors.New("no connection became free")
 	errPooler       = errors.New("a pooler such as pgbouncer is not supported, because notifications, timeouts and prepared statements need sessions; connect to the port of PostgreSQL, with up to 16 connections for each daemon")

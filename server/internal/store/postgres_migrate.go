@@ -22,15 +22,17 @@ const (
 func (e *postgres) migrate(ctx context.Context, cfg Config) (err error) {
 	db := stdlib.OpenDBFromPool(e.pool)
 	defer func() { err = errors.Join(err, db.Close()) }()
-	var exists, settings bool
+	var exists, settings, unicode bool
 	var schema sql.NullInt64
 	err = db.QueryRowContext(ctx, `SELECT to_regclass('goose_db_version') IS NOT NULL, hashtextextended(current_schema(), 0),
-		source = 'client' FROM pg_settings WHERE name = 'jit'`).Scan(&exists, &schema, &settings)
+		source = 'client', current_setting('server_encoding') = 'UTF8' FROM pg_settings WHERE name = 'jit'`).Scan(&exists, &schema, &settings, &unicode)
 	switch {
 	case err != nil:
 		return err
 	case !settings:
 		return errPooler
+	case !unicode: // it lacks characters, or does not tell them apart
+		return errEncoding
 	case cfg.MustExist && !exists:
 		return errNoTables
 	}

@@ -183,15 +183,19 @@ func TestPostgres_CreateSubject_returnsErrKeyInUseDuringAnotherCreation(t *testi
 	}
 }
 
-func TestPostgres_everyConnectionHasTimeouts(t *testing.T) {
+func TestPostgres_everyConnectionHasItsSettings(t *testing.T) {
 	t.Parallel()
 	dsn := studiotest.NewPostgres(t)
 	limits := func(db *store.Store) [3]string {
 		return [3]string{db.Setting(t, "lock_timeout"), db.Setting(t, "statement_timeout"), db.Setting(t, "idle_in_transaction_session_timeout")}
 	}
-	db := studiotest.Open(t, strings.Replace(dsn, "pool_max_conns=8&", "", 1))
+	others := "&options=-c%20client_encoding%3DLATIN1%20-c%20default_transaction_isolation%3Dserializable" // as of a role
+	db := studiotest.Open(t, strings.Replace(dsn, "pool_max_conns=8&", "", 1)+others)
 	if got := limits(db); got != [3]string{"5s", "30s", "2s"} || db.MaxConnections() != 14 {
 		t.Errorf("limits are %v with %d connections", got, db.MaxConnections())
+	}
+	if encoding, isolation := db.Setting(t, "client_encoding"), db.Setting(t, "transaction_isolation"); encoding != "UTF8" || isolation != "read committed" {
+		t.Errorf("text is in %s, and transactions are %s", encoding, isolation)
 	}
 	db = studiotest.Open(t, dsn+"&lock_timeout=1s&statement_timeout=2s&idle_in_transaction_session_timeout=3s")
 	if got := limits(db); got != [3]string{"1s", "2s", "3s"} || db.MaxConnections() != 8 {
