@@ -205,6 +205,7 @@ func (d *daemon) openStorage(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	cfg.MustExist = d.cfg.Keys.follows(d.keys)
 	if newFile != "" {
 		d.keys = keyring.New()
 	}

@@ -27,6 +27,14 @@ func TestDatabase_isNotCreatedBesideAKeyFile(t *testing.T) {
 	if !strings.Contains(says, file) || exists(path) {
 		t.Errorf("%q, exists %v", says, exists(path))
 	}
+	db := studiotest.OpenSQL(t, "sqlite:"+path) // as a copy without the write-ahead log that has all tables
+	try(db.ExecContext(t.Context(), "PRAGMA user_version = 1"))(t)
+	fails(t, exitUsage, "no tables", "user", "add", "--db=sqlite:"+path, testEmail)
+	fails(t, exitUsage, "no tables", "serve", "--db=sqlite:"+path, "--addr=127.0.0.1:0", "--admin-addr=off")
+	try(db.ExecContext(t.Context(), "CREATE TABLE other (id INTEGER)"))(t)
+	check(t, errors.Join(os.Remove(file), db.Close()))
+	fails(t, exitUsage, "another program", "serve", "--db=sqlite:"+path, "--addr=127.0.0.1:0", "--admin-addr=off")
+	fails(t, exitUsage, "another program", "user", "list", "--db=sqlite:"+path)
 }
 
 // Requests to a damaged database get 503 with Retry-After, and the log has the cause.

@@ -64,7 +64,6 @@ func (s keySource) open(dsn string, restored bool) (keys *keyring.Keyring, file 
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, file, nil
 		}
-		// The key file is created after the tables, so the database was deleted or emptied.
 		if info, statErr := os.Stat(path); !restored && (errors.Is(statErr, fs.ErrNotExist) || statErr == nil && info.Size() == 0) {
 			return nil, "", fmt.Errorf("database %s is missing or empty, although its key file %s exists; "+
 				"delete an empty file and restore a backup, or move the key file to start without data", path, file)
@@ -78,6 +77,10 @@ func (s keySource) open(dsn string, restored bool) (keys *keyring.Keyring, file 
 	}
 	return keys, "", nil
 }
+
+// follows reports whether keys were read from the file beside a database, which is created after the tables: a database
+// without tables was deleted, emptied, or copied without its write-ahead log.
+func (s keySource) follows(keys *keyring.Keyring) bool { return keys != nil && s == keySource{} }
 
 // lacks says where a key of a database is missing.
 func (s keySource) lacks(dsn string) string {

@@ -62,6 +62,7 @@ func withStore(ctx context.Context, command *cli.Command, cfg store.Config, do f
 	if cfg.Keys, _, err = source.open(dsn, false); err != nil {
 		return err
 	}
+	cfg.MustExist = cfg.MustExist || source.follows(cfg.Keys)
 	cfg.Logger = newLogger(command.Root().ErrWriter, logAuto)
 	db, err := openStore(ctx, dsn, cfg)
 	if err != nil {

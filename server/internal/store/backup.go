@@ -127,7 +127,7 @@ func openBackup(ctx context.Context, path string) (_ *sql.DB, err error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := sql.Open("sqlite", strings.Replace(sqliteDSN(path, "mode=ro&immutable=1"), "_pragma=journal_mode(WAL)&", "", 1))
+	db, err := sql.Open("sqlite", anyModeDSN(path, "mode=ro&immutable=1"))
 	if err != nil {
 		return nil, err
 	}

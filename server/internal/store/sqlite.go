@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,6 +37,8 @@ const (
 	// emptyPause is the time after which the log is emptied that readers, or a full disk, have prevented.
 	emptyPause = 100 * time.Millisecond
 )
+
+var errOtherTables = errors.New("the file is a database of another program")
 
 // sqlite is the engine on an SQLite file. It has one connection that writes and several that read. SQLite
 // allows one writer at a time; a pool of writers would wait for each other and time out.
@@ -95,6 +98,9 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 		return nil, err
 	}
 	if e.files[path], err = os.Stat(path); err != nil {
+		return nil, err
+	}
+	if err := checkTables(ctx, path, cfg.MustExist); err != nil {
 		return nil, err
 	}
 	// Before a statement that can fail halfway changes a page, SQLite copies the page: see orFail. In a temporary file,
@@ -167,6 +173,27 @@ func checkDatabaseFile(path string, mustExist bool) error {
 	return err
 }
 
+// checkTables checks that a file has the tables of this program, or none if they may be created. It changes nothing in
+// a file of another program.
+func checkTables(ctx context.Context, path string, mustExist bool) (err error) {
+	db, err := sql.Open("sqlite", anyModeDSN(path, ""))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	var all, ours int
+	err = db.QueryRowContext(ctx, `SELECT COUNT(*), COUNT(*) FILTER (WHERE name = 'goose_db_version') FROM sqlite_schema`).Scan(&all, &ours)
+	switch {
+	case err != nil || ours > 0:
+		return err
+	case all > 0:
+		return errOtherTables
+	case mustExist:
+		return errNoTables
+	}
+	return nil
+}
+
 // createPrivate creates a file that only its owner can read, because it will hold secrets. With os.O_EXCL it returns
 // fs.ErrExist if the file exists.
 func createPrivate(path string, flag int) error {
@@ -187,6 +214,11 @@ func sqliteDSN(path, options string) string {
 	dsn.RawQuery = "_pragma=" + busyTimeout + "&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)" +
 		"&_pragma=foreign_keys(true)&_pragma=cache_size(-8192)&" + options // the cache size is in KiB, negated
 	return dsn.String()
+}
+
+// anyModeDSN is sqliteDSN for a file whose journal mode stays as it is.
+func anyModeDSN(path, options string) string {
+	return strings.Replace(sqliteDSN(path, options), "_pragma=journal_mode(WAL)&", "", 1)
 }
 
 // migrate migrates the tables. Only the process that holds the lock file may migrate. A daemon holds the lock
