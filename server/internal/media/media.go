@@ -65,10 +65,10 @@ func Open(ctx context.Context, cfg Config) (s *Store, err error) {
 		return s, nil
 	}
 	s.dir = directory.Path()
+	known := cfg.Places == nil
 	if cfg.Places != nil {
 		s.Guard()
-		known, err := cfg.Places.KnowsPlace(ctx, s.name)
-		if known {
+		if known, err = cfg.Places.KnowsPlace(ctx, s.name); known {
 			err = s.checkMark("")
 		}
 		if err != nil {
@@ -79,7 +79,7 @@ func Open(ctx context.Context, cfg Config) (s *Store, err error) {
 		return nil, err
 	}
 	s.bucket, s.dir = directory, directory.Path()
-	if cfg.Places != nil {
+	if !known {
 		err = errors.Join(s.WriteMark(ctx), cfg.Places.AddPlace(ctx, s.name))
 	}
 	return s, err
