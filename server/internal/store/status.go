@@ -15,8 +15,8 @@ import (
 // MaxCounted is the highest count that [Store.Status] returns. It bounds the cost of the count.
 const MaxCounted = 100_000
 
-// Status is the due work in the database, for all processes together. Work that a user, an origin or a lack of
-// workers delays counts as due.
+// Status is the due work in the database, for all processes together. Work that a user, an origin, a lack of workers or
+// a pause of all deliveries delays counts as due, but not the deliveries of a URL or a user that is paused.
 type Status struct {
 	Rendering    Waiting // due renderings that no process renders
 	Delivery     Waiting // subjects with a due event
@@ -40,7 +40,9 @@ func (s *Store) Status(ctx context.Context) (status Status, err error) {
 				WHERE due_at <= `+now+` AND (process_id IS NULL OR leased_until < `+now+`) ORDER BY due_at LIMIT 1), 0), b.n,
 			(SELECT paused_at FROM pauses WHERE user_id = '' AND url = '')
 		FROM (SELECT COUNT(*) AS n, MIN(due_at) AS oldest
-				FROM (SELECT due_at FROM deliveries WHERE due_at <= `+now+` `+limitTo("$1")+`) w) due,
+				FROM (SELECT user_id, url, due_at FROM deliveries WHERE due_at <= `+now+` ORDER BY user_id, origin, due_at `+limitTo("$1")+`) w
+				WHERE NOT EXISTS (SELECT 1 FROM pauses) OR NOT EXISTS
+					(SELECT 1 FROM pauses p WHERE p.user_id = w.user_id AND p.url IN ('', w.url))) due,
 			(SELECT COUNT(*) AS n FROM (SELECT due_at FROM renderings WHERE due_at <= `+now+` ORDER BY due_at `+limitTo("$1")+`) w) r,
 			(SELECT COUNT(*) AS n FROM renderings WHERE process_id IS NOT NULL AND +due_at <= `+now+` AND leased_until >= `+now+`) u,
 			(SELECT COUNT(*) AS n FROM breakers WHERE until > `+now+`) b`, MaxCounted)

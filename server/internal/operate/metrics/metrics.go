@@ -72,8 +72,11 @@ func (m *Metrics) begin() {
 		m.counterf(`studiod_mails_total{outcome=%q}`, outcome)
 	}
 	m.ofAttempt(attempt{studio.EventDelivered, ""})
-	for _, outcome := range []studio.EventState{studio.EventPending, studio.EventExhausted} {
-		m.ofAttempt(attempt{outcome, sender.FailureStatus})
+	for _, failure := range []sender.Failure{
+		sender.FailureInvalid, sender.FailureBlocked, sender.FailureDNS, sender.FailureConnect, sender.FailureTLS,
+		sender.FailureTimeout, sender.FailureReset, sender.FailureProtocol, sender.FailureStatus,
+	} {
+		m.ofAttempt(attempt{studio.EventExhausted, failure})
 	}
 	for _, rules := range studio.Kinds() {
 		for _, outcome := range []render.Outcome{render.Succeeded, render.Retried, render.Failed} {

@@ -71,6 +71,7 @@ func TestMetrics_countsWhatIsReported(t *testing.T) {
 		`studiod_event_streams_ended_total{reason="shutdown"} 1`, `studiod_event_streams_ended_total{reason="client"} 1`,
 		`studiod_event_streams_ended_total{reason="failed"} 1`, `studiod_event_streams 3`, `studiod_event_stream_items_total 4`,
 		`studiod_mails_total{outcome="failed"} 1`, `studiod_mails_total{outcome="dropped"} 0`,
+		`studiod_delivery_attempts_total{failure="connect",outcome="exhausted"} 0`, // alerts see the first one
 	)
 }
 
@@ -95,16 +96,20 @@ func TestMetrics_reportTheQueue(t *testing.T) {
 		if len(claimed) != 1 {
 			t.Errorf("%v are rendered", claimed)
 		}
-		due, err := service.CreateAvatar(t.Context(), studio.Creation{
-			UserID: user.ID, Request: []byte("{}"), Webhook: studio.Registration{URL: "https://hooks.example.com/", Enabled: true},
-		})
-		check(t, err)
-		try(service.Rendered(t.Context(), due.ID, studio.Rendering{}, nil))(t)
+		paused := studiotest.AddUser(t, service, "bob@example.com")
+		const hook = "https://hooks.example.com/"
+		for _, id := range []string{user.ID, paused.ID} {
+			due := try(service.CreateAvatar(t.Context(), studio.Creation{UserID: id, Request: []byte("{}"), Webhook: studio.Registration{URL: hook, Enabled: true}}))(t)
+			try(service.Rendered(t.Context(), due.ID, studio.Rendering{}, nil))(t)
+		}
+		for _, scope := range []store.PauseScope{{UserID: paused.ID, URL: hook, ByUser: true}, {}} {
+			try(db.Pause(t.Context(), scope, time.Now()))(t)
+		}
 		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://a.example.com", Until: time.Now().Add(time.Hour)}))
 		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://b.example.com", Until: time.Now().Add(-time.Hour)}))
 
 		m.Watch(db)
-		want(t, m, `studiod_database_up 1`, `studiod_queue_due{work="rendering"} 1`, `studiod_queue_due{work="delivery"} 1`, `studiod_breakers_open 1`)
+		want(t, m, `studiod_database_up 1`, `studiod_queue_due{work="rendering"} 1`, `studiod_queue_due{work="delivery"} 1`, `studiod_breakers_open 1`, `studiod_deliveries_paused 1`)
 		status := try(db.Status(t.Context()))(t)
 		for work, oldest := range map[string]time.Duration{"rendering": status.Rendering.Oldest, "delivery": status.Delivery.Oldest} {
 			if oldest < time.Hour || oldest > time.Hour+10*time.Minute {

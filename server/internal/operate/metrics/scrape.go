@@ -17,7 +17,7 @@ import (
 const scrapes = 4
 
 // texts explain the metrics, one in each line.
-const texts = `studiod_backup_age_seconds Time since the latest complete backup, or since the start if there is none.
+const texts = `studiod_backup_age_seconds Time since the latest complete backup, or since the start if none is known.
 studiod_backup_failing 1 if the last backup has failed, and 0 otherwise.
 studiod_backup_interval_seconds Interval between backups.
 studiod_backup_size_bytes Size of the database in the latest complete backup, compressed.
@@ -39,7 +39,7 @@ studiod_http_request_duration_seconds Duration of requests, by operation.
 studiod_http_requests_refused_total Rejected requests, by the keyword of JSON Schema or of the service that they violated.
 studiod_http_requests_total Requests, by operation and HTTP status; 0 is a connection that broke before the response.
 studiod_mails_total Mails to users and tries that are repeated, by outcome.
-studiod_queue_due Subjects with due work that is not in progress, up to 100,000, for all processes with the database.
+studiod_queue_due Subjects with due work that is not in progress, without those of paused URLs, up to 100,000, for all processes with the database.
 studiod_queue_oldest_due_seconds How long the oldest due subject has been due, for all processes with the database.
 studiod_rendering_duration_seconds Duration of renderings, by kind.
 studiod_renderings_total Renderings, by kind and outcome.
