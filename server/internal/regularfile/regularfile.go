@@ -1,9 +1,12 @@
-// Package regularfile reads files whose names are settings.
+// Package regularfile reads files whose names are settings, and writes files that survive a power failure.
 package regularfile
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"runtime"
 )
 
 // Read reads a regular file. It rejects a pipe: opening one would block, and so would the end of the process.
@@ -16,4 +19,33 @@ func Read(path string) ([]byte, error) {
 		return nil, fmt.Errorf("%s is not a file", path)
 	}
 	return os.ReadFile(path)
+}
+
+// Rename renames a complete file. The file and its name survive a power failure.
+func Rename(partial, path string) error {
+	err := syncFile(partial, os.O_RDWR)
+	if err == nil {
+		err = os.Rename(partial, path) //nolint:forbidigo // the only one
+	}
+	if err == nil {
+		err = SyncDirectory(filepath.Dir(path))
+	}
+	return err
+}
+
+// SyncDirectory makes the names of the files in a directory survive a power failure. It does nothing on Windows, which
+// cannot sync directories.
+func SyncDirectory(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	return syncFile(path, os.O_RDONLY)
+}
+
+func syncFile(path string, flag int) error {
+	file, err := os.OpenFile(path, flag, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close())
 }

@@ -9,10 +9,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"github.com/gofrs/flock"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/regularfile"
 )
 
 // Errors of [Store.Backup] and [Restore].
@@ -57,7 +58,7 @@ func writeInto(ctx context.Context, db *sql.DB, path string) (err error) {
 	if _, err := db.ExecContext(ctx, `VACUUM INTO ?`, partial); err != nil {
 		return err
 	}
-	return renameDurably(partial, path)
+	return regularfile.Rename(partial, path)
 }
 
 // Restore creates the database that dsn names from a backup and migrates it. It returns fs.ErrExist if
@@ -152,25 +153,4 @@ func verifyBackup(ctx context.Context, db *sql.DB) error {
 		err = ErrNewer
 	}
 	return err
-}
-
-// renameDurably renames a complete file, and syncs the file and its directory so that the name survives a
-// power loss. Windows cannot sync directories.
-func renameDurably(partial, path string) error {
-	if err := syncFile(partial, os.O_RDWR); err != nil {
-		return err
-	}
-	if err := os.Rename(partial, path); err != nil || runtime.GOOS == "windows" {
-		return err
-	}
-	return syncFile(filepath.Dir(path), os.O_RDONLY)
-}
-
-// syncFile syncs a file or a directory to disk.
-func syncFile(path string, flag int) error {
-	file, err := os.OpenFile(path, flag, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(file.Sync(), file.Close())
 }

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/regularfile"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
@@ -129,20 +130,10 @@ func (d Directory) Write(ctx context.Context, key, _ string, content io.Reader) 
 		}
 	}()
 	_, err = io.Copy(file, content)
-	if err == nil {
-		err = cmp.Or(ctx.Err(), file.Sync())
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
+	if err = errors.Join(err, ctx.Err(), file.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(file.Name(), name); err != nil {
-		return err
-	}
-	parent, err := os.Open(filepath.Dir(name))
-	if err != nil {
-		return err
-	}
-	return errors.Join(parent.Sync(), parent.Close())
+	return regularfile.Rename(file.Name(), name)
 }
 
 // Delete implements [Bucket].

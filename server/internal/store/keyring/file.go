@@ -79,7 +79,7 @@ func (k *Keyring) Rotate() (err error) {
 	if err := create(k.path+".new", heading+NewKey()+"\n"+withoutHeading(string(text))); err != nil {
 		return err
 	}
-	if err := os.Rename(k.path+".new", k.path); err != nil {
+	if err := regularfile.Rename(k.path+".new", k.path); err != nil {
 		return err
 	}
 	if !k.reload() {
@@ -117,7 +117,7 @@ func (k *Keyring) reload() bool {
 	return true
 }
 
-// create writes a new file and syncs it to disk.
+// create writes a new file that survives a power failure.
 func create(path, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -127,7 +127,9 @@ func create(path, text string) error {
 		return err
 	}
 	_, err = file.WriteString(text)
-	err = errors.Join(err, file.Sync(), file.Close())
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		err = regularfile.SyncDirectory(filepath.Dir(path))
+	}
 	if err != nil {
 		err = errors.Join(err, os.Remove(path))
 	}
