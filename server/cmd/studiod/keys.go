@@ -24,8 +24,9 @@ func keyFileCommand() *cli.Command {
 			&cli.BoolFlag{Name: "existing", Usage: "use the first key of the key file instead of a new key"},
 		}, rotateKey),
 			`The command adds the new key as the first line of the key file. Daemons with this file read it again when they
-need the new key. The old keys stay in the file for older backups. Sessions stay valid. If daemons have copies of
-the file, insert a line from "openssl rand -base64 32" at the top of each copy, and then run:
+need the new key. The old keys must stay in the file: the files that a place of backups has need them, also in later
+backups. Sessions stay valid. If daemons have copies of the file, insert a line from "openssl rand -base64 32" at
+the top of each copy, and then run:
 studiod keyfile rotate --existing
 
 Example: studiod keyfile rotate`), resetKeyCommand()},

@@ -62,7 +62,7 @@ func NewExec(ctx context.Context, cfg ExecConfig) (*Exec, error) {
 	}
 	directory, err := openDirectory(cmp.Or(cfg.Directory, os.TempDir()))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the directory of temporary files: %w", err)
 	}
 	dir, remove, err := directory.makeWork()
 	if err != nil {
