@@ -96,7 +96,7 @@ func renameVariables(document *openapi3.T) {
 }
 
 // shortNames removes repetition from Go names: a constant of EventType ends with the name of its event, the member
-// event_type has the type EventType, and names of headers have no X.
+// event_type of a notification has the type EventType, and names of headers have no X.
 func shortNames(document *openapi3.T) {
 	for _, ref := range document.Components.Parameters {
 		if name, ok := strings.CutPrefix(strings.ToLower(ref.Value.Name), "x-"); ok && ref.Value.In == openapi3.ParameterInHeader {
@@ -104,7 +104,7 @@ func shortNames(document *openapi3.T) {
 		}
 	}
 	types := document.Components.Schemas["EventType"]
-	if types == nil {
+	if types == nil || len(document.Webhooks) == 0 { // EventType is no more than a name
 		return
 	}
 	var names []any
@@ -114,7 +114,11 @@ func shortNames(document *openapi3.T) {
 	}
 	extend(types, map[string]any{"x-enum-varnames": names})
 	for _, schema := range document.Components.Schemas {
-		if property := schema.Value.Properties["event_type"]; property != nil && property.Ref == "" {
+		property := schema.Value.Properties["event_type"]
+		if property == nil || property.Ref != "" {
+			continue
+		}
+		if name, ok := property.Value.Const.(string); ok && document.Webhooks[name] != nil {
 			extend(property, map[string]any{"x-go-type": "EventType"})
 		}
 	}

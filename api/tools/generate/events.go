@@ -34,6 +34,9 @@ type event struct {
 
 // events describes the webhooks of the document, in the order of EventType.
 func events(document *openapi3.T, n *names) ([]event, error) {
+	if len(document.Webhooks) == 0 {
+		return nil, nil
+	}
 	types := document.Components.Schemas["EventType"]
 	var all []event
 	for name, item := range document.Webhooks {
@@ -49,7 +52,7 @@ func events(document *openapi3.T, n *names) ([]event, error) {
 		}
 		all = append(all, described)
 	}
-	if len(document.Webhooks) > 0 && !isEnvelope(document.Components.Schemas) {
+	if !isEnvelope(document.Components.Schemas) {
 		at := openapi3.Location{Line: 1, Column: 1}
 		if all := document.Components.Schemas["Event"]; all != nil {
 			at = locate(cmp.Or(all.Origin, all.Value.Origin))

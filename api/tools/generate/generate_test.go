@@ -33,11 +33,17 @@ func TestGenerate_showsPlacesInJSON(t *testing.T) {
 	}
 }
 
-// A document needs no events.
+// A document needs no events, and without webhooks the names of their schemas are names like others.
 func TestGenerate_worksWithoutEvents(t *testing.T) {
 	t.Parallel()
-	_, err := generatedFrom(t, "openapi: 3.1.1\ninfo: {title: t, version: '1'}\npaths:\n  /a: { get: { operationId: a, responses: { '204': { description: d } } } }\n")
+	const text = "openapi: 3.1.1\ninfo: {title: t, version: '1'}\npaths:\n  /a: { get: { operationId: a, responses: { '204': { description: d } } } }\n"
+	_, err := generatedFrom(t, text)
 	harness.Check(t, err)
+	f, err := generatedFrom(t, text+"components: { schemas: { EventType: { enum: [a] }, A: { properties: { event_type: { type: number } } } } }\n")
+	harness.Check(t, err)
+	if code := string(f["gen/api.gen.go"]); !strings.Contains(code, "EventType *float64 `") {
+		t.Errorf("the types are\n%s", code)
+	}
 }
 
 // The parameters that OpenAPI ignores are no arguments of the client.

@@ -73,7 +73,7 @@ func (g *grammar) keyword(name string, value *yaml.Node) {
 	case name == "defaultMapping":
 		g.fail(at, "defaultMapping is not generated: require the property, and map each of its values")
 	case name == "nullable":
-		g.fail(at, "nullable is of OpenAPI 3.0: add 'null' to the type")
+		g.fail(at, "nullable is of OpenAPI 3.0: remove it, and if it is true, add 'null' to the type beside it")
 	case hasWord("x-go-name x-go-type-name", name) && !isName(value):
 		g.fail(at, "the %s %q is no Go name: choose another", name, value.Value)
 	case name == "x-enum-varnames" && !areNames(value):
@@ -118,7 +118,10 @@ func checkGrammar(file string, document *openapi3.T) error {
 		if o == item.Query || slices.Contains(slices.Collect(maps.Values(item.AdditionalOperations)), o) {
 			g.fail(locate(o.Origin), "the methods of OpenAPI 3.2 are not generated: use POST")
 		}
-		if len(url.QueryEscape(o.OperationID)) > 200 {
+		switch {
+		case o.OperationID == "": // it names the types, methods and files
+			g.fail(locate(o.Origin), "an operation without an operationId is not generated: give it one")
+		case len(url.QueryEscape(o.OperationID)) > 200:
 			g.fail(locate(o.Origin, "operationId"), "an operationId of more than 200 escaped bytes is no name for a file: choose another")
 		}
 	})
@@ -142,7 +145,7 @@ func checkGrammar(file string, document *openapi3.T) error {
 
 // placeOf returns the place of a schema, or of what has the schema if it is empty.
 func placeOf(ref *openapi3.SchemaRef, within *openapi3.Origin) openapi3.Location {
-	return locate(cmp.Or(ref.Value.Origin, within))
+	return locate(cmp.Or(originOf(ref), within))
 }
 
 const notNull = "a parameter or header that may be null is not generated: allow no null, and leave it out instead"

@@ -31,12 +31,12 @@
 // parameter and as an optional body, an empty list but in a header or JSON, the elements that its form cannot tell
 // apart, and the text with which a path is that of another operation.
 //
-// Refused are the keyword nullable, media types in the components, defaultMapping, optional bodies and parameters that
-// may be null, fields of forms that have several types, an allOf that no value, two formats or two unions match,
-// alternatives of a discriminator without a name, the styles matrix, label, spaceDelimited, pipeDelimited and cookie,
-// objects and unions in all other parameters and headers, parameters that are the whole query, the method QUERY and
-// additional methods, requests that are streams, text/json, JSON text sequences, multipart bodies other than
-// multipart/form-data, parts without a name, and documents of several files.
+// Refused are the keyword nullable, media types in the components, defaultMapping, operations without an operationId,
+// optional bodies and parameters that may be null, fields of forms that have several types, an allOf that no value, two
+// formats or two unions match, alternatives of a discriminator without a name, the styles matrix, label,
+// spaceDelimited, pipeDelimited and cookie, objects and unions in all other parameters and headers, parameters that are
+// the whole query, the method QUERY and additional methods, requests that are streams, text/json, JSON text sequences,
+// multipart bodies other than multipart/form-data, parts without a name, and documents of several files.
 package main
 
 import (
@@ -133,7 +133,7 @@ func generate(path string, warnings io.Writer) (_ files, err error) {
 		{"gen/nullable.gen.go", nullableSource, nil},
 		{"gen/doc.gen.go", docSource, nil},
 	} {
-		if ofEvents := file.source == handlersSource || file.source == eventsSource; ofEvents && document.Components.Schemas["EventType"] == nil {
+		if ofEvents := file.source == handlersSource || file.source == eventsSource; ofEvents && len(document.Webhooks) == 0 {
 			continue
 		}
 		f.write(file.path, file.source, file.data)
