@@ -11,8 +11,8 @@ import (
 func TestConstructors_areInTheOrderOfNames(t *testing.T) {
 	t.Parallel()
 	for _, required := range []string{"b, a", "a, b"} {
-		f, err := generated(t, "  /a: { get: { operationId: a, responses: { '200': { description: d, content: { application/json: { schema: { $ref: '#/components/schemas/A' } } } } } } }",
-			"    A: { type: object, required: ["+required+"], properties: { b: { type: string }, a: { type: string }, c: { type: string } } }")
+		f, err := generated(t, "  /a: { get: { operationId: a, responses: { '200': { description: d, content: { application/json: { schema: { $ref: '#/components/schemas/Old' } } } } } } }",
+			"    Old: { x-go-name: A, type: object, required: ["+required+"], properties: { b: { type: string }, a: { type: string }, c: { type: string } } }")
 		harness.Check(t, err)
 		if code := string(f["gen/constructors.gen.go"]); !strings.Contains(code, "func NewA(a string, b string) A {") {
 			t.Errorf("required: [%s] has the constructor\n%s", required, code)
@@ -20,11 +20,11 @@ func TestConstructors_areInTheOrderOfNames(t *testing.T) {
 	}
 }
 
-// A model with optional members prints its JSON, unless a member has the name of the method.
+// A model with optional members prints its JSON, unless a member has the name of the method. A summary has any lines.
 func TestConstructors_printModels(t *testing.T) {
 	t.Parallel()
 	for member, want := range map[string]bool{"text": true, "string": false} {
-		f, err := generated(t, "  /a: { get: { operationId: a, tags: [First  one], responses: { '200': { description: d, content: { application/json: { schema: { $ref: '#/components/schemas/A' } } } } } } }",
+		f, err := generated(t, "  /a: { get: { operationId: a, tags: [First  one], summary: \"A\\n\\nb\\n\", responses: { '200': { description: d, content: { application/json: { schema: { $ref: '#/components/schemas/A' } } } } } } }",
 			"    A: { type: object, properties: { "+member+": { type: string } } }")
 		harness.Check(t, err)
 		if got := strings.Contains(string(f["gen/constructors.gen.go"]), "func (m A) String() string"); got != want {

@@ -59,8 +59,10 @@ func mark(property *openapi3.SchemaRef, required bool) {
 	})
 }
 
-// componentName returns the Go name of the component schema that a reference names.
+// componentName returns the Go name of the component schema that a reference names, which may be its x-go-name.
 func componentName(ref string) (string, bool) {
-	name, ok := strings.CutPrefix(ref, "#/components/schemas/")
-	return codegen.SchemaNameToTypeName(name), ok
+	if !strings.HasPrefix(ref, "#/components/schemas/") {
+		return "", false
+	}
+	return must(codegen.RefPathToGoType(ref)), true
 }

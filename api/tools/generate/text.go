@@ -63,9 +63,9 @@ func isTaken(name, others string) bool {
 	return token.IsKeyword(name) || types.Universe.Lookup(name) != nil || hasWord(others, name)
 }
 
-// afterColon returns a summary, if any, as the second part of a sentence.
+// afterColon returns a summary, if any, as the second part of a sentence, in one line.
 func afterColon(summary string) string {
-	if summary == "" {
+	if summary = strings.Join(strings.Fields(summary), " "); summary == "" {
 		return ""
 	}
 	return ": " + lowerFirst(strings.TrimSuffix(summary, "."))
