@@ -39,7 +39,7 @@ var (
 var ErrOutcomeUnknown = errors.New("client: the outcome is unknown")
 
 const (
-	noteNotPromised = "the body is not the documented JSON"
+	noteNotPromised = "the body is not as documented" // which may be in JSON, text or a stream
 	noteTooLarge    = "the body is too large"
 
 	noteItem         = "an item is not the documented JSON"

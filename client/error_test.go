@@ -56,12 +56,12 @@ func TestError_describesResponse(t *testing.T) {
 
 		"more than 64 KiB": {500, prob, `{"detail":"canary"` + strings.Repeat(" ", 64<<10) + "}", client.ErrServer, at + "500 Internal Server Error"},
 
-		"HTML 200":       {200, html, "<p>canary</p>", client.ErrDecode, at + "200 OK: the body is not the documented JSON (" + html + ")"},
-		"JSON as HTML":   {200, html, `{"avatar_id":"canary"}`, client.ErrDecode, at + "200 OK: the body is not the documented JSON (" + html + ")"},
-		"other type":     {200, json, `{"avatar_id":{"canary":1}}`, client.ErrDecode, at + "200 OK: the body is not the documented JSON (" + json + ")"},
-		"null":           {200, json, `null`, client.ErrDecode, at + "200 OK: the body is not the documented JSON (" + json + ")"},
-		"empty":          {200, json, ``, client.ErrDecode, at + "200 OK: the body is not the documented JSON (" + json + ")"},
-		"204":            {204, "", ``, client.ErrDecode, at + "204 No Content: the body is not the documented JSON"},
+		"HTML 200":       {200, html, "<p>canary</p>", client.ErrDecode, at + "200 OK: the body is not as documented (" + html + ")"},
+		"JSON as HTML":   {200, html, `{"avatar_id":"canary"}`, client.ErrDecode, at + "200 OK: the body is not as documented (" + html + ")"},
+		"other type":     {200, json, `{"avatar_id":{"canary":1}}`, client.ErrDecode, at + "200 OK: the body is not as documented (" + json + ")"},
+		"null":           {200, json, `null`, client.ErrDecode, at + "200 OK: the body is not as documented (" + json + ")"},
+		"empty":          {200, json, ``, client.ErrDecode, at + "200 OK: the body is not as documented (" + json + ")"},
+		"204":            {204, "", ``, client.ErrDecode, at + "204 No Content: the body is not as documented"},
 		"over the limit": {200, json, `{"canary":"` + strings.Repeat("x", 64<<20) + `"}`, client.ErrDecode, at + "200 OK: the body is too large (" + json + ")"},
 	} {
 		s := newService()
@@ -174,7 +174,7 @@ func TestError_withoutAResponse(t *testing.T) {
 		"neither response nor error": {neither, static, ended, read, nil, `GET ` + address + `avatar_details": the transport returned neither a response nor an error`},
 		"a response without a body":  {bare, static, ended, read, []error{client.ErrNotFound}, `client: GET /v1/avatars/avatar_details: 404 Not Found`},
 		"creation":                   {broken, static, ended, creation, []error{io.ErrUnexpectedEOF, client.ErrOutcomeUnknown}, `client: the outcome is unknown: POST ` + address + `create_avatar": unexpected EOF`},
-		"creation, unreadable":       {html, static, ended, creation, []error{client.ErrDecode, client.ErrOutcomeUnknown}, `client: the outcome is unknown: client: POST /v1/avatars/create_avatar: 200 OK: the body is not the documented JSON (text/html)`},
+		"creation, unreadable":       {html, static, ended, creation, []error{client.ErrDecode, client.ErrOutcomeUnknown}, `client: the outcome is unknown: client: POST /v1/avatars/create_avatar: 200 OK: the body is not as documented (text/html)`},
 		"without a workspace": {hangs, func(c *client.Config) { c.Workspace = "" }, ended, func(ctx context.Context, c *client.Client) error {
 			return errorOf(c.ListProjects(ctx))
 		}, nil, `client: no workspace: set Config.Workspace or use WithWorkspace`},
