@@ -71,6 +71,11 @@ func (c *compiler) part(p *part, at, encoding *document.Node, headers map[*docum
 		for _, n := range p.shape.Nodes {
 			p.size = c.opaque(at, n)
 		}
+		for _, n := range p.shape.Some {
+			if c.opaque(at, n) != nil {
+				c.Unsupported(at, "limits the length of a part depending on other parts")
+			}
+		}
 	}
 }
 

@@ -25,7 +25,8 @@ const partsContent = `"multipart/form-data": {
 		"file": {"type": "string", "format": "binary", "maxLength": 2000},
 		"photo": {},
 		"photos": {"type": "array", "minItems": 2, "items": {"type": "string", "format": "binary"}}},
-		"patternProperties": {"^code": {"type": "string"}}},
+		"patternProperties": {"^code": {"type": "string"}},
+		"oneOf": [{"properties": {"kind": {"type": "string", "const": "a"}}}, {"required": ["kind"], "properties": {"kind": {"type": "string", "const": "b"}}}]},
 	"encoding": {
 		"photo": {"contentType": "image/png, image/*", "headers": {"X-Width": {"required": true, "schema": {"type": "integer"}}}},
 		"photos": {"contentType": "image/png"}}}`
@@ -124,6 +125,8 @@ func TestOperation_Handler_checksMultipart(t *testing.T) {
 		"header too large":     {[]sentPart{with(title, func(p *sentPart) { p.header = http.Header{"A": {strings.Repeat("x", 9000)}} })}, "The header of a part of the body is too large."},
 		"no name":              {[]sentPart{{text: "x"}}, "The body is not valid multipart/form-data."},
 		"by pattern":           {[]sentPart{title, with(file, func(p *sentPart) { p.text = "f" }), {name: "code 1", text: "7"}}, "title=:Ada;file=a.bin:f;code 1=:7;"},
+		"alternative":          {[]sentPart{title, {name: "kind", text: "b"}, with(file, func(p *sentPart) { p.text = "f" })}, "title=:Ada;kind=:b;file=a.bin:f;"},
+		"no alternative":       {[]sentPart{title, {name: "kind", text: "c"}, file}, " oneOf"},
 		"unknown":              {[]sentPart{title, with(file, func(p *sentPart) { p.text = "f" }), {name: "more", text: "m"}, {name: "more", file: "f", text: "\xff"}}, "title=:Ada;file=a.bin:f;more=:m;more=f:\xff;"},
 	} {
 		contentType, body := partsOf(t, c.parts...)

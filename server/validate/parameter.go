@@ -222,7 +222,7 @@ func (w *checker) readJSON(p *parameter, read func(as schema.Kinds) (schema.Text
 			continue
 		}
 		candidate := p.shape.AppendJSON(nil, v, &w.Walker)
-		if len(p.as) == 1 || w.Accepts(p.shape.Nodes, candidate) {
+		if len(p.as) == 1 || p.shape.Accepts(candidate, &w.Walker) {
 			return candidate, nil
 		}
 		if text == nil {

@@ -142,6 +142,8 @@ func TestStyles_decodeByTheWholeSchema(t *testing.T) {
 		{`{"type": "object", "properties": {"s": {"maxLength": 9}}, "patternProperties": {"^s": ` + strings2 + `}}`, "deepObject", "v[s]=12", "ok"},
 		{`{"type": "object", "required": ["s"], "additionalProperties": ` + strings2 + `}`, "deepObject", "v[s]=12", "ok"},
 		{`{"type": "object", "properties": {"s": true}, "allOf": [{"additionalProperties": ` + strings2 + `}]}`, "deepObject", "v[s]=12", "ok"},
+		{`{"oneOf": [{"properties": {"k": {"const": "a"}, "v": ` + integer + `}}, {"properties": {"k": {"const": "b"}, "v": ` + strings2 + `}}]}`, "deepObject", "v[k]=a&v[v]=1", "ok"},
+		{`{"oneOf": [{"properties": {"k": {"const": "a"}, "v": ` + integer + `}}, {"properties": {"k": {"const": "b"}, "v": ` + strings2 + `}}]}`, "deepObject", "v[k]=b&v[v]=xy", "ok"},
 		{`{"type": "object", "properties": {"i": ` + integer + `}, "unevaluatedProperties": ` + strings2 + `}`, "deepObject", "v[s]=12&v[i]=12", "ok"},
 	} {
 		o := styled{"query", c.style, true}.operation(t, "v", c.schema)

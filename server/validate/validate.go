@@ -55,7 +55,8 @@
 //   - a multipleOf with more than 18 significant digits
 //   - a member beside the $ref of a path item or of a reference
 //   - a media type with parameters other than the charset UTF-8, except for parts
-//   - a schema that constrains more than the length of a body that is not JSON, text or a form
+//   - a schema that constrains more than the length of a body that is not JSON, text or a form, or of such a part its
+//     length only in an alternative
 //   - the style of a part, and the headers of a form field
 //   - a schema beside an itemSchema
 //   - of OpenAPI 3.2: parameters in querystring, the style cookie, allowReserved outside of queries, security schemes
@@ -75,8 +76,9 @@
 //
 // A parameter is decoded by its style, with percent-decoding only in paths and queries, to the JSON that it
 // represents: null, a boolean or a number if the schema allows that type and the text has its syntax, and
-// otherwise a string. If the schema allows several, the value is the one that matches the schema. Where
-// OpenAPI is silent, this package decides:
+// otherwise a string. If the schema allows several, the value is the one that matches the schema; if alternatives
+// of an object give a member different types, it is the first of these that one of them allows. Where OpenAPI is
+// silent, this package decides:
 //
 //   - A query parameter or cookie that the document does not declare is ignored. But an exploded object that
 //     has no properties, or has additionalProperties, takes all undeclared parameters. The members of other
@@ -88,11 +90,11 @@
 //   - If an operation has no request body, the body of a request is not touched.
 //
 // JSON, text/plain and forms are buffered and checked before the next handler is called. The parts of
-// multipart/form-data are checked while they are read: a field before its first byte is returned, a file for
-// its media type, headers and size. Bodies of all other media types are streamed with a limit on their size,
-// and a schema can only constrain their length. The schema of a range such as */* applies to JSON, and otherwise
-// like that of a body that is streamed. A form field has the form that its encoding declares. Without
-// an encoding it is name=value, with name[key]=value for arrays and objects, or JSON for an object.
+// multipart/form-data are checked while they are read: a field before its first byte is returned, and at the end what
+// only an alternative says about it, a file for its media type, headers and size. Bodies of all other media types are
+// streamed with a limit on their size, and a schema can only constrain their length. The schema of a range such as */*
+// applies to JSON, and otherwise like that of a body that is streamed. A form field has the form that its encoding
+// declares. Without an encoding it is name=value, with name[key]=value for arrays and objects, or JSON for an object.
 //
 // The items of a body with an itemSchema are checked one by one: the lines of application/jsonl and
 // application/x-ndjson, and server-sent events. OpenAPI 3.1 has no itemSchema, so

@@ -9,18 +9,30 @@ import (
 // parts have no types, so the types of the schema determine their JSON.
 type Shape struct {
 	Nodes []*Node // the schemas that the value must match
-	parts []*Node // these, and all schemas that they may apply to the same value
+	Some  []*Node // those that it must match depending on others: of members of an alternative, for example
+	parts []*Node // all these, and all schemas that they may apply to the same value
+	sure  []*Node // of the parts, those that apply to each value
 	Types Kinds   // the types that the schemas allow
 
 	prefixed int // the number of elements that have their own schemas
 }
 
 // ShapeOf returns the shape of a value that must match all nodes. Some may be nil. It takes ownership of nodes.
-func ShapeOf(nodes ...*Node) *Shape {
-	s := &Shape{Types: KindAny}
-	s.Nodes = slices.DeleteFunc(nodes, func(n *Node) bool { return n == nil })
+func ShapeOf(nodes ...*Node) *Shape { return shapeOf(nodes, nil) }
+
+func shapeOf(all, some []*Node) *Shape {
+	isNil := func(n *Node) bool { return n == nil }
+	s := &Shape{Types: KindAny, Nodes: slices.DeleteFunc(all, isNil), Some: slices.DeleteFunc(some, isNil)}
 	for _, n := range s.Nodes {
+		n.collectSure(&s.sure)
 		s.Types &= n.collect(&s.parts)
+	}
+	var either Kinds
+	for _, n := range s.Some {
+		either |= n.collect(&s.parts)
+	}
+	if len(s.Some) > 0 {
+		s.Types &= either
 	}
 	for _, n := range s.parts {
 		s.prefixed = max(s.prefixed, len(n.prefix))
@@ -28,9 +40,16 @@ func ShapeOf(nodes ...*Node) *Shape {
 	return s
 }
 
+// Accepts reports whether a JSON text matches all schemas that it must, and one of the others.
+func (s *Shape) Accepts(text []byte, w *Walker) bool {
+	return w.Accepts(s.Nodes, text) &&
+		(len(s.Some) == 0 || slices.ContainsFunc(s.Some, func(n *Node) bool { return w.Accepts([]*Node{n}, text) }))
+}
+
 // IsBinary reports whether the text may be any bytes.
 func (s *Shape) IsBinary() bool {
-	return slices.ContainsFunc(s.Nodes, func(n *Node) bool { return n.format.isBinary() })
+	isBinary := func(n *Node) bool { return n.format.isBinary() }
+	return slices.ContainsFunc(s.Nodes, isBinary) || slices.ContainsFunc(s.Some, isBinary)
 }
 
 // Names returns the names of the declared members, sorted.
@@ -61,21 +80,17 @@ func (s *Shape) IsOpen() bool {
 
 // Element returns the shape of the element at an index.
 func (s *Shape) Element(i int) *Shape {
-	var nodes []*Node
-	for _, n := range s.parts {
+	return s.inside(KindArray, i, nil, func(n *Node) []*Node {
 		if i < len(n.prefix) {
-			nodes = append(nodes, n.prefix[i])
-		} else {
-			nodes = append(nodes, n.items)
+			return []*Node{n.prefix[i]}
 		}
-	}
-	return s.inside(nodes, KindArray, i, nil)
+		return []*Node{n.items}
+	})
 }
 
 // Member returns the shape of the member with a name.
 func (s *Shape) Member(name string) *Shape {
-	var nodes []*Node
-	for _, n := range s.parts {
+	return s.inside(KindObject, 0, []byte(name), func(n *Node) (nodes []*Node) {
 		m := n.members[name]
 		evaluated := m != nil && m.declared
 		if evaluated {
@@ -89,21 +104,38 @@ func (s *Shape) Member(name string) *Shape {
 		if !evaluated {
 			nodes = append(nodes, n.additional)
 		}
-	}
-	return s.inside(nodes, KindObject, 0, []byte(name))
+		return nodes
+	})
 }
 
-// inside returns the shape of a member or element that must match nodes, and the schemas for unevaluated ones if
-// no schema evaluates it.
-func (s *Shape) inside(nodes []*Node, kind Kinds, index int, name []byte) *Shape {
-	if !slices.ContainsFunc(s.parts, func(n *Node) bool { return n.evaluates(kind, index, name) }) {
-		for _, n := range s.parts {
-			if u := n.unevaluated(kind); u != nil {
-				nodes = append(nodes, u.node)
-			}
+// inside returns the shape of a member or element that must match the nodes that the parts apply to it, and the schemas
+// for unevaluated ones if no part evaluates it.
+func (s *Shape) inside(kind Kinds, index int, name []byte, applied func(*Node) []*Node) *Shape {
+	var all, some []*Node
+	isUnevaluated := !slices.ContainsFunc(s.parts, func(n *Node) bool { return n.evaluates(kind, index, name) })
+	for _, n := range s.parts {
+		nodes := applied(n)
+		if u := n.unevaluated(kind); u != nil && isUnevaluated {
+			nodes = append(nodes, u.node)
+		}
+		if slices.Contains(s.sure, n) {
+			all = append(all, nodes...)
+		} else {
+			some = append(some, nodes...)
 		}
 	}
-	return ShapeOf(nodes...)
+	return shapeOf(all, some)
+}
+
+// collectSure appends n and all nodes that apply to the same value.
+func (n *Node) collectSure(sure *[]*Node) {
+	if n == nil || slices.Contains(*sure, n) {
+		return
+	}
+	*sure = append(*sure, n)
+	for _, other := range n.allOf {
+		other.collectSure(sure)
+	}
 }
 
 // collect appends n and all nodes that may apply to the same value, and returns the types that they allow.

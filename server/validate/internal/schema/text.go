@@ -61,7 +61,7 @@ func (s *Shape) AppendScalar(dst []byte, text string, w *Walker) []byte {
 	start := len(dst)
 	if isLiteral(text, types) {
 		dst = append(dst, text...)
-		if types&KindString == 0 || w.Accepts(s.Nodes, dst[start:]) {
+		if types&KindString == 0 || s.Accepts(dst[start:], w) {
 			return dst
 		}
 		dst = dst[:start]
