@@ -314,7 +314,15 @@ func fieldsOf(ref *openapi3.SchemaRef) openapi3.Schemas {
 		all[others] = cmp.Or(free.Schema, anyValue())
 	}
 	for _, part := range slices.Concat(s.AllOf, s.OneOf, s.AnyOf) {
-		maps.Copy(all, fieldsOf(part))
+		for name, field := range fieldsOf(part) {
+			other, differ := all[name], func(a, b string) bool { return a != "" && b != "" && a != b }
+			switch {
+			case other == nil || kindOf(other) == "":
+				all[name] = field
+			case differ(kindOf(field), kindOf(other)) || differ(kindOf(field.Value.Items), kindOf(other.Value.Items)): // in alternatives
+				all[name] = &openapi3.SchemaRef{Value: &openapi3.Schema{Type: &openapi3.Types{kindOf(other), kindOf(field)}, Origin: originOf(field)}}
+			}
+		}
 	}
 	return all
 }
