@@ -86,6 +86,8 @@
 //   - An empty text between delimiters is no element. An empty required scalar is missing.
 //   - A deepObject has scalars, and arrays of them whose key is repeated. Nested keys are refused.
 //   - An exploded value in cookies is several cookies.
+//   - An array in multipart/form-data is a part for each element. If the schema of the field allows other types too,
+//     there is one part, which is no array.
 //   - Defaults are not applied; the implementation applies them.
 //   - If an operation has no request body, the body of a request is not touched.
 //

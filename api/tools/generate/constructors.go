@@ -60,7 +60,7 @@ func collect(schemas map[string]*openapi3.Schema, seen map[*openapi3.Schema]bool
 	if ref == nil || ref.Value == nil {
 		return
 	}
-	if name, ok := componentName(ref.Ref); ok && len(ref.Value.Properties) > 0 && schemas[name] == nil {
+	if name, ok := componentName(ref); ok && len(ref.Value.Properties) > 0 && schemas[name] == nil {
 		schemas[name] = ref.Value
 		for _, property := range ref.Value.Properties {
 			collect(schemas, seen, property.Value.Items)

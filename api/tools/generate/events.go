@@ -113,7 +113,7 @@ func describeEvent(name string, operation *openapi3.Operation) (event, error) {
 	}
 	media := jsonOf(operation.RequestBody.Value.Content)
 	var ok bool
-	if e.Schema, ok = componentName(media.Schema.Ref); !ok {
+	if e.Schema, ok = componentName(media.Schema); !ok {
 		return e, errors.New("must have a body whose schema is a reference to a component")
 	}
 	properties := media.Schema.Value.Properties
@@ -127,7 +127,7 @@ func describeEvent(name string, operation *openapi3.Operation) (event, error) {
 	}
 	if status := data.Properties["status"]; status != nil && slices.Contains(data.Required, "status") {
 		e.Status = fieldName("status", status)
-		e.StatusType, _ = componentName(status.Ref)
+		e.StatusType, _ = componentName(status)
 	}
 	sample := plainValue(data)
 	if example, ok := exampleOf(media.Example, media.Examples, nil).(map[string]any); ok {

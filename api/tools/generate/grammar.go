@@ -124,6 +124,11 @@ func checkGrammar(file string, document *openapi3.T) error {
 		case len(url.QueryEscape(o.OperationID)) > 200:
 			g.fail(locate(o.Origin, "operationId"), "an operationId of more than 200 escaped bytes is no name for a file: choose another")
 		}
+		for status, response := range o.Responses.Map() {
+			if strings.HasPrefix(status, "1") {
+				g.fail(locate(cmp.Or(response.Origin, response.Value.Origin)), "the status %s is not generated, because it ends no request: remove it", status)
+			}
+		}
 	})
 	all := partsOf(document)
 	for p := range all.parameters {

@@ -16,9 +16,10 @@
 //   - Headers of responses that are a string, integer, number, boolean or enum, or a list of these.
 //   - Responses that are streams: server-sent events and JSON lines with an itemSchema (OpenAPI 3.2) or x-itemSchema.
 //   - Callbacks and webhooks, several statuses, ranges of them and default, redirects, HEAD, and responses without
-//     content. The successes of an operation have bodies of one kind: JSON, text, bytes, or a stream of one type. The
-//     body of a webhook is a component with the properties event_type, a constant that is the name of the webhook, and
-//     data. The component EventType lists the names, and Event has the properties of all.
+//     content. The successes of an operation have bodies of one kind: JSON, text, bytes, or a stream of one type. If
+//     one has several, the client asks for JSON, or else a stream, or else text. The body of a webhook is a component
+//     with the properties event_type, a constant that is the name of the webhook, and data. The component EventType
+//     lists the names, and Event has the properties of all.
 //
 // In Go, a body or response that is null is a nil pointer, a null member of a request is a Nullable, and one of a
 // response is absent. A schema in another one that needs a name in Go becomes a component with the names that lead to
@@ -32,11 +33,12 @@
 // apart, and the text with which a path is that of another operation.
 //
 // Refused are the keyword nullable, media types in the components, defaultMapping, operations without an operationId,
-// optional bodies and parameters that may be null, fields of forms that have several types, an allOf that no value, two
-// formats or two unions match, alternatives of a discriminator without a name, the styles matrix, label,
-// spaceDelimited, pipeDelimited and cookie, objects and unions in all other parameters and headers, parameters that are
-// the whole query, the method QUERY and additional methods, requests that are streams, text/json, JSON text sequences,
-// multipart bodies other than multipart/form-data, parts without a name, and documents of several files.
+// statuses below 200, optional bodies and parameters that may be null, fields of application/x-www-form-urlencoded
+// that have several types, an allOf that no value, two formats or two unions match, alternatives of a discriminator
+// without a name, the styles matrix, label, spaceDelimited, pipeDelimited and cookie, objects and unions in all other
+// parameters and headers, parameters that are the whole query, the method QUERY and additional methods, requests that
+// are streams, text/json, JSON text sequences, multipart bodies other than multipart/form-data, parts without a name,
+// and documents of several files.
 package main
 
 import (

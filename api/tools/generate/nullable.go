@@ -60,9 +60,10 @@ func mark(property *openapi3.SchemaRef, required bool) {
 }
 
 // componentName returns the Go name of the component schema that a reference names, which may be its x-go-name.
-func componentName(ref string) (string, bool) {
-	if !strings.HasPrefix(ref, "#/components/schemas/") {
-		return "", false
+func componentName(ref *openapi3.SchemaRef) (string, bool) {
+	name, ok := strings.CutPrefix(ref.Ref, "#/components/schemas/")
+	if given, isNamed := ref.Value.Extensions["x-go-name"].(string); ok && isNamed {
+		return given, true
 	}
-	return must(codegen.RefPathToGoType(ref)), true
+	return codegen.SchemaNameToTypeName(name), ok
 }

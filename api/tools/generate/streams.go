@@ -161,7 +161,7 @@ func (u *eventUnion) add(s *shaper, name string, events variant) {
 	if allowsNull(events.data.Value) {
 		s.fail(locate(originOf(events.data)), "the data of the event %s may be null, for which its Go type has no value: allow no null", events.events[0])
 	}
-	component, _ := componentName(events.data.Ref)
+	component, _ := componentName(events.data)
 	u.Fields = append(u.Fields, eventField{component, events.events})
 }
 
