@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
@@ -16,8 +18,44 @@ func expand(document *openapi3.T) error {
 	for p := range partsOf(document).parameters {
 		addSchemas(p.Content)
 	}
-	eachSchema(document, func(ref *openapi3.SchemaRef) { expandDiscriminator(document, ref.Value) })
+	var siblings []func()
+	eachSchema(document, func(ref *openapi3.SchemaRef) {
+		expandDiscriminator(document, ref.Value)
+		if expand := siblingsOf(document, ref); expand != nil {
+			siblings = append(siblings, expand)
+		}
+		if len(ref.Value.PrefixItems) > 0 { // whose types differ from that of the items
+			ref.Value.Items = anyValue()
+		}
+	})
+	for _, expand := range siblings { // once none is compared with what it refers to
+		expand()
+	}
 	return nil
+}
+
+// siblingsOf returns a function that moves a reference and what is beside it into an allOf, or nil if the type in Go is
+// that of the reference alone. The loader has made the value of such a reference a copy of what it refers to, with what
+// is beside it as the last part of the allOf.
+func siblingsOf(document *openapi3.T, ref *openapi3.SchemaRef) func() {
+	name, _ := strings.CutPrefix(ref.Ref, "#/components/schemas/")
+	target, parts := document.Components.Schemas[name], ref.Value.AllOf
+	if target == nil || len(parts) == 0 || slices.Contains(target.Value.AllOf, parts[len(parts)-1]) {
+		return nil
+	}
+	beside := parts[len(parts)-1]
+	whole := *ref.Value
+	whole.AllOf = openapi3.SchemaRefs{{Ref: ref.Ref, Value: target.Value}, beside}
+	if isAnnotation(beside.Value) && !hasOthers(&openapi3.SchemaRef{Value: &openapi3.Schema{AllOf: whole.AllOf}}) {
+		return nil
+	}
+	return func() {
+		ref.Ref = ""
+		*ref.Value = openapi3.Schema{
+			AllOf: whole.AllOf, Origin: beside.Value.Origin, Description: whole.Description, Default: whole.Default,
+			Deprecated: whole.Deprecated, ReadOnly: whole.ReadOnly, WriteOnly: whole.WriteOnly, Extensions: ref.Extensions,
+		}
+	}
 }
 
 // addSchemas adds a schema to each media type that has none: of any value in JSON, of a text, and of any form.

@@ -22,8 +22,10 @@
 //     lists the names, and Event has the properties of all.
 //
 // In Go, a body or response that is null is a nil pointer, a null member of a request is a Nullable, and one of a
-// response is absent. A schema in another one that needs a name in Go becomes a component with the names that lead to
-// it.
+// response is absent. Members that are no properties, but are described elsewhere, as in patternProperties or then, are
+// in the field AdditionalProperties. A number is a float64, or a float32 with the format float, and loses the digits
+// that this does not hold. A schema in another one that needs a name in Go becomes a component with the names that lead
+// to it.
 //
 // Of the extensions of oapi-codegen, x-go-name, x-go-type-name and x-enum-varnames choose names, and x-go-type chooses
 // a type.

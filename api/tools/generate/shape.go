@@ -166,11 +166,15 @@ func (s *shaper) schema(ref *openapi3.SchemaRef, path []string, named bool) {
 	}
 	v := ref.Value
 	s.done[v] = true
+	keepsOthers := hasOthers(ref)
 	if len(v.AllOf) > 0 {
-		s.join(ref)
+		s.join(ref, keepsOthers)
 	}
 	if s.collapse(ref); ref.Ref != "" {
 		return
+	}
+	if keepsOthers && (v.Type.Includes("object") || isObject(v)) {
+		v.AdditionalProperties = openapi3.AdditionalProperties{Schema: anyValue()}
 	}
 	if v.Type.Is("null") { // no other Go type has only null
 		v.Type = nil
@@ -263,7 +267,7 @@ func (s *shaper) flat(ref *openapi3.SchemaRef) *openapi3.Schema {
 	if name, ok := strings.CutPrefix(ref.Ref, "#/components/schemas/"); ok {
 		s.component(name)
 	} else if len(ref.Value.AllOf) > 0 {
-		s.join(ref)
+		s.join(ref, false)
 	}
 	v := *ref.Value
 	return &v
@@ -276,14 +280,14 @@ func withoutNull(types *openapi3.Types) *openapi3.Types {
 	return new(openapi3.Types(slices.DeleteFunc(slices.Clone(types.Slice()), isNullName)))
 }
 
-// join merges the schemas of an allOf into their schema.
-func (s *shaper) join(ref *openapi3.SchemaRef) {
+// join merges the schemas of an allOf into their schema, whose type is its own if it has others than its only part.
+func (s *shaper) join(ref *openapi3.SchemaRef, keepsOthers bool) {
 	v := ref.Value
 	own := *v
 	own.AllOf = nil
 	parts := slices.DeleteFunc(slices.Clone(v.AllOf), func(part *openapi3.SchemaRef) bool { return part.Ref == "" && isAnnotation(part.Value) })
 	v.AllOf = nil
-	if isAnnotation(&own) && len(parts) == 1 {
+	if isAnnotation(&own) && len(parts) == 1 && !keepsOthers {
 		s.become(ref, parts[0])
 		return
 	}

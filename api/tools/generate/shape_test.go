@@ -41,6 +41,11 @@ func TestShape_holdsAllValues(t *testing.T) {
 		"{allOf: [{type: integer, enum: [1, 2, 3]}, {type: integer, enum: [2.0, 3]}]}":                             "2 3",
 		"{allOf: [{type: array, items: {type: number}}, {items: {type: integer}}]}":                                "[]int",
 		"{allOf: [{type: object, additionalProperties: {type: number}}, {additionalProperties: {type: integer}}]}": "map[string]int",
+		"{allOf: [{type: object, additionalProperties: {type: number}}, {required: [a]}]}":                         "map[string]float64",
+		"{$ref: '#/components/schemas/Abc', enum: [a]}":                                                            "a",
+		"{$ref: '#/components/schemas/Long', minimum: 1}":                                                          "Long",
+		"{type: object, additionalProperties: {type: number}, patternProperties: {^x: {type: string}}}":            "map[string]json.RawMessage",
+		"{type: array, items: {type: integer}, prefixItems: [{type: string}]}":                                     "[]json.RawMessage",
 
 		"{type: number}":                          "float64",
 		"{type: number, format: float}":           "float32",
@@ -71,6 +76,12 @@ func TestShape_holdsAllValues(t *testing.T) {
     Typeless: {properties: {a: {type: string}}}
     Size: {enum: [small, large, null]}
     Others: {type: object, properties: {a: {type: string}}, additionalProperties: {type: number}}
+    Beside: {$ref: '#/components/schemas/Typeless', properties: {b: {$ref: '#/components/schemas/Beside', required: [a]}}}
+    Then: {allOf: [{$ref: '#/components/schemas/Typeless'}, {if: {required: [a]}, then: {properties: {c: {type: string}}}}]}
+    Same: {allOf: [{$ref: '#/components/schemas/Typeless'}, {if: {required: [a]}, else: {properties: {a: false}}}]}
+    Pattern: {properties: {d: {type: string}}, patternProperties: {^x: {type: string}}, additionalProperties: false}
+    Unevaluated: {properties: {e: {type: string}}, unevaluatedProperties: {type: integer}}
+    Dependent: {properties: {f: {type: string}}, dependentRequired: {f: [g]}}
 `)
 	harness.Check(t, err)
 	code := string(f["gen/api.gen.go"])
@@ -92,9 +103,11 @@ func TestShape_holdsAllValues(t *testing.T) {
 			t.Errorf("%s is %s, want %s", schema, got, types[schema])
 		}
 	}
+	const rest = `\tAdditionalProperties +map\[string\]json.RawMessage `
 	for _, want := range []string{
 		`MoodN9007199254740993 +Mood = 9007199254740993\n`, `MoodN1000000 +Mood = 1000000\n`, `KindDog Kind = "dog"\n`, `type Typeless struct {\n`,
-		`type Size string\n`, `AdditionalProperties map\[string\]float64 `,
+		`type Size string\n`, `AdditionalProperties map\[string\]float64 `, `type Beside struct \{\n\tA .*\n\tB \*BesideB+ `, `type BesideB+ struct \{\n\tA string `, `type Same = Typeless\n`,
+		`type Then struct \{\n\tA .*\n` + rest, `type Pattern struct \{\n\tD .*\n` + rest, `type Unevaluated struct \{\n\tE .*\n` + rest, `type Dependent struct \{\n\tF .*\n` + rest,
 	} {
 		if !regexp.MustCompile(want).MatchString(code) {
 			t.Errorf("the code does not match %s", want)

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -82,6 +83,33 @@ func exactLiterals(schema *openapi3.Schema) {
 func isObject(schema *openapi3.Schema) bool {
 	return len(schema.Properties) > 0 || schema.AdditionalProperties.Has != nil && *schema.AdditionalProperties.Has ||
 		schema.AdditionalProperties.Schema != nil
+}
+
+// hasOthers reports whether a schema describes members that are none of its properties.
+func hasOthers(ref *openapi3.SchemaRef) bool {
+	fields := fieldsOf(ref)
+	return slices.ContainsFunc(conditional(ref.Value), func(name string) bool {
+		return name == others || fields[name] == nil && fields[others] == nil
+	})
+}
+
+// conditional returns the names of the members that a schema, or a part of its allOf without a name, describes outside
+// of properties and additionalProperties.
+func conditional(schema *openapi3.Schema) []string {
+	names := slices.Concat(slices.Collect(maps.Values(schema.DependentRequired))...)
+	names = append(names, schema.Required...)
+	if len(schema.PatternProperties) > 0 || schema.UnevaluatedProperties.Schema != nil {
+		names = append(names, others)
+	}
+	for _, part := range append(slices.Collect(maps.Values(schema.DependentSchemas)), schema.If, schema.Then, schema.Else) {
+		names = slices.AppendSeq(names, maps.Keys(fieldsOf(part)))
+	}
+	for _, part := range schema.AllOf {
+		if part.Ref == "" {
+			names = append(names, conditional(part.Value)...)
+		}
+	}
+	return names
 }
 
 // typeOfLiterals returns the JSON type of the const and enum of a schema, which are strings or booleans, or "".
