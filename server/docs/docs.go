@@ -57,13 +57,12 @@ type Config struct {
 // New returns a handler for GET and HEAD requests. Other methods get 405, and other paths 404. It serves the
 // page at /docs, the files of the page below /docs/, and the document at /openapi.yaml and /openapi.json. Use
 // [http.StripPrefix] to serve them below a prefix. The document may be JSON or YAML. The page and
-// /openapi.yaml keep the order of its members, and /openapi.json sorts them, and rounds numbers that are no int64 to a
-// float64. New returns an error if the document cannot be read or has no version, or if Samples has a file for an
-// operation that is not in its paths, or an unknown language. Otherwise it does not check the document.
+// /openapi.yaml keep the order of its members, and /openapi.json sorts them, and rounds numbers of YAML that are no
+// int64 to a float64. New returns an error if the document cannot be read or has no version, or if Samples has a file
+// for an operation that is not in its paths, or an unknown language. Otherwise it does not check the document.
 func New(document []byte, cfg Config) (http.Handler, error) {
-	var root map[string]any
-	exact := func(d *json.Decoder) *json.Decoder { d.UseNumber(); return d }
-	if _, err := yaml.Unmarshal(document, &root, yaml.DecodeOpts{DisableTimestamps: true}, exact); err != nil {
+	root, err := decode(document)
+	if err != nil {
 		return nil, fmt.Errorf("docs: %w", err)
 	}
 	if version, _ := root["openapi"].(string); version == "" {
@@ -118,6 +117,17 @@ func New(document []byte, cfg Config) (http.Handler, error) {
 		return nil, fmt.Errorf("docs: %w", err)
 	}
 	return asset.Protect(policy, mux), nil
+}
+
+// decode decodes a document.
+func decode(document []byte) (root map[string]any, err error) {
+	exact := func(d *json.Decoder) *json.Decoder { d.UseNumber(); return d }
+	if document = bytes.TrimPrefix(document, []byte("\ufeff")); json.Valid(document) { // YAML lacks escapes of JSON
+		err = exact(json.NewDecoder(bytes.NewReader(document))).Decode(&root)
+	} else {
+		_, err = yaml.Unmarshal(document, &root, yaml.DecodeOpts{DisableTimestamps: true}, exact)
+	}
+	return root, err
 }
 
 func renderPage(data map[string]string) ([]byte, error) {

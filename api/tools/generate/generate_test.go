@@ -21,12 +21,12 @@ func generatedFrom(t *testing.T, text string) (files, error) {
 	return generate(path, t.Output())
 }
 
-// A document in JSON has lines, too.
+// A document in JSON has lines, too, and escapes that YAML does not have.
 func TestGenerate_showsPlacesInJSON(t *testing.T) {
 	t.Parallel()
 	_, err := generatedFrom(t, `{"openapi": "3.1.1", "info": {"title": "t", "version": "1"}, "paths": {}, "components": {"schemas": {
 		"EventType": {"type": "string"},
-		"foo_bar": {"type": "string"},
+		"foo_bar": {"type": "string", "description": "\ud83d\uDE00 \/ \\ud83d"},
 		"FooBar": {"type": "integer"}}}}`)
 	if err == nil || !strings.Contains(err.Error(), "openapi.yaml:4:3: the schema FooBar has the Go name FooBar, as has the schema foo_bar in line 3") {
 		t.Errorf("error %v", err)

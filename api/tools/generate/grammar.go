@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"go/parser"
 	"go/token"
 	"maps"
@@ -21,10 +22,23 @@ type grammar struct{ faults }
 // no code for it. The validator must have accepted the document.
 func checkText(file string, text []byte) error {
 	var whole yaml.Node
-	check(yaml.Unmarshal(text, &whole))
+	if err := yaml.Unmarshal(text, &whole); err != nil { // the document is JSON that is no YAML
+		return unplaced(file, err)
+	}
 	g := grammar{faults{file: file}}
+	g.numbers(&whole)
 	g.value(&whole, false)
 	return g.err()
+}
+
+// numbers refuses the texts that only YAML takes for numbers, of which its versions make different ones.
+func (g *grammar) numbers(value *yaml.Node) {
+	if hasWord("!!int !!float", value.ShortTag()) && !json.Valid([]byte(value.Value)) {
+		g.fail(openapi3.Location{Line: value.Line, Column: value.Column}, "%s is no number in JSON: write it as one, or in quotes", value.Value)
+	}
+	for _, part := range value.Content {
+		g.numbers(part)
+	}
 }
 
 // value checks a value. isMap is true if the keys of an object are names.

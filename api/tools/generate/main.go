@@ -37,15 +37,16 @@
 // Refused are the keyword nullable, media types in the components, defaultMapping, operations without an operationId,
 // statuses below 200, optional bodies and parameters that may be null, fields of application/x-www-form-urlencoded
 // that have several types, an allOf that no value, two formats or two unions match, alternatives of a discriminator
-// without a name, the styles matrix, label, spaceDelimited, pipeDelimited and cookie, objects and unions in all other
-// parameters and headers, parameters that are the whole query, the method QUERY and additional methods, requests that
-// are streams, text/json, JSON text sequences, multipart bodies other than multipart/form-data, parts without a name,
-// and documents of several files.
+// without a name, numbers of YAML that JSON does not have, the styles matrix, label, spaceDelimited, pipeDelimited and
+// cookie, objects and unions in all other parameters and headers, parameters that are the whole query, the method QUERY
+// and additional methods, requests that are streams, text/json, JSON text sequences, multipart bodies other than
+// multipart/form-data, parts without a name, and documents of several files.
 package main
 
 import (
 	"bytes"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -53,6 +54,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -99,6 +101,7 @@ func generate(path string, warnings io.Writer) (_ files, err error) {
 	if err != nil {
 		return nil, err
 	}
+	text = asYAML(text)
 	if err := checkText(path, text); err != nil {
 		return nil, err // without warnings, which may be about the same parts
 	}
@@ -210,6 +213,23 @@ func (f files) types(path string, text []byte) (*openapi3.T, *names, error) {
 	}
 	f[s.Output] = []byte(header + "package " + s.PackageName + "\n" + docComments(code))
 	return document, elements, nil
+}
+
+// asYAML returns a document in JSON without the escapes that the parser of YAML does not read: slashes, and characters
+// in two parts. No line changes.
+func asYAML(text []byte) []byte {
+	if !json.Valid(text) {
+		return text
+	}
+	escape := regexp.MustCompile(`\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|.)`)
+	return escape.ReplaceAllFunc(text, func(escaped []byte) []byte {
+		if len(escaped) == 2 && escaped[1] != '/' {
+			return escaped
+		}
+		var plain string
+		check(json.Unmarshal(slices.Concat([]byte{'"'}, escaped, []byte{'"'}), &plain))
+		return []byte(plain)
+	})
 }
 
 // unplaced returns an error of kin-openapi or oapi-codegen, which know no places, in one line.
