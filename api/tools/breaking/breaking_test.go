@@ -221,11 +221,11 @@ func TestReport_requiresNewLine(t *testing.T) {
 	}
 }
 
-// A login that now needs a token is found before anything is generated.
+// A login that now needs a token is found before anything is generated, in JSON with all its escapes.
 func TestRun_readsTheDocumentItself(t *testing.T) {
 	t.Parallel()
-	const text = "openapi: 3.1.0\ninfo: {title: t, version: '1'}\ncomponents: {securitySchemes: {bearer: {type: http, scheme: bearer}}}\n" +
-		"paths:\n  /users/login: {post: {security: [], responses: {'204': {description: d}}}}"
+	const text = `{"openapi": "3.1.0", "info": {"title": "\ud83d\ude00 \/", "version": "1"}, "components": {"securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}}},
+		"paths": {"/users/login": {"post": {"security": [], "responses": {"204": {"description": "d"}}}}}}`
 	dir := t.TempDir()
 	write := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
@@ -247,7 +247,7 @@ func TestRun_readsTheDocumentItself(t *testing.T) {
 	if err := run(dir, "HEAD", &out); err != nil {
 		t.Errorf("without a change: %v", err)
 	}
-	write("openapi.yaml", strings.Replace(text, "security: []", "security: [{bearer: []}]", 1))
+	write("openapi.yaml", strings.Replace(text, `"security": []`, `"security": [{"bearer": []}]`, 1))
 	if err := run(dir, "HEAD", &out); !errors.Is(err, errUnlisted) || !strings.Contains(out.String(), "NOT LISTED  `POST /users/login`") {
 		t.Errorf("%v, %s", err, out.String())
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -17,7 +18,11 @@ func lower(content []byte) ([]byte, error) {
 		d.UseNumber()
 		return d
 	}
-	if _, err := yaml.Unmarshal(content, &document, yaml.DecodeOpts{DisableTimestamps: true}, withDigits); err != nil {
+	err := withDigits(json.NewDecoder(bytes.NewReader(content))).Decode(&document)
+	if err != nil { // YAML, which lacks escapes of JSON
+		_, err = yaml.Unmarshal(content, &document, yaml.DecodeOpts{DisableTimestamps: true}, withDigits)
+	}
+	if err != nil {
 		return nil, err
 	}
 	eachObject(document, false, lowerObject)
@@ -107,12 +112,13 @@ func isAnnotated(object map[string]any, keyword string, by map[string]any) bool 
 }
 
 // allowNull replaces a union of a schema and null by the schema, which then allows null. For a component, it adds
-// another.
+// another. It removes the titles of alternatives, by which oasdiff would tell them apart.
 func allowNull(object, schemas map[string]any) {
 	for _, keyword := range []string{"anyOf", "oneOf"} {
 		list, _ := object[keyword].([]any)
 		for i, branch := range list {
 			null, _ := branch.(map[string]any)
+			delete(null, "title")
 			if len(list) != 2 || null["type"] != "null" {
 				continue
 			}

@@ -165,6 +165,9 @@ func (c *comparison) members(at string, sent bool, open, closed *openapi3.Schema
 	for name, property := range a.Properties {
 		c.members(at+"/"+name, sent, property, b.Properties[name])
 	}
+	for i, element := range a.PrefixItems[:min(len(a.PrefixItems), len(b.PrefixItems))] {
+		c.members(fmt.Sprintf("%s/%d", at, i), sent, element, b.PrefixItems[i])
+	}
 	for pattern, property := range a.PatternProperties {
 		c.members(at+"/"+pattern, sent, property, b.PatternProperties[pattern])
 	}
