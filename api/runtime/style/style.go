@@ -156,6 +156,9 @@ func (p Param) deep(members map[string]any) (pairs []string, err error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		text, err := p.text(members[name])
+		if strings.ContainsAny(name, "[]") {
+			err = fmt.Errorf("%s: a member with brackets in its name has no form", p.Name)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -68,6 +68,7 @@ func TestParam_escapesAndConverts(t *testing.T) {
 		{"deepObject", true, map[string]any{"a": []int{1}}, false, ""},
 		{"deepObject", true, map[string]any{"a": nil}, false, ""},
 		{"deepObject", true, map[string]any{}, false, ""},
+		{"deepObject", true, map[string]any{"a[b]": 1}, false, ""},
 		{"", false, []string(nil), false, "p=%5B%5D"},
 		{"form", true, func() {}, false, ""},
 	} {
