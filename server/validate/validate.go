@@ -83,7 +83,7 @@
 //   - A query parameter or cookie that the document does not declare is ignored. But an exploded object that
 //     has no properties, or has additionalProperties, takes all undeclared parameters. The members of other
 //     parameters and the API keys of the operation are declared.
-//   - An empty text between delimiters is no element. An empty required scalar is missing.
+//   - A list or object whose text is empty is empty, if it has delimiters. An empty required scalar is missing.
 //   - A deepObject has scalars, and arrays of them whose key is repeated. Nested keys are refused.
 //   - An exploded value in cookies is several cookies.
 //   - An array in multipart/form-data is a part for each element. If the schema of the field allows other types too,

@@ -41,11 +41,13 @@ func compilePattern(text string) (*pattern, error) {
 // isRegex reports whether text is a pattern of ECMA-262. It removes the syntax that only RE2 does not support
 // before compiling.
 func isRegex(text []byte) bool {
-	lacking := regexp.MustCompile(`\\\\|\\\[|\(\?(?:<?[=!])|\\[1-9][0-9]*|\\k<\w+>`)
+	lacking := regexp.MustCompile(`\\\\|\\\[|\(\?(?:<?[=!])|\\[1-9][0-9]*|\\k<\w+>|\\[pP]\{\w+(?:=\w+)?\}|\{\d{4,}(?:,\d*)?\}|\{\d+,\d{4,}\}`)
 	plain := lacking.ReplaceAllStringFunc(string(text), func(found string) string {
 		switch {
 		case found[0] == '(':
 			return "(?:"
+		case found[0] == '{':
+			return "{1}"
 		case found[1] == '\\' || found[1] == '[':
 			return found
 		}
