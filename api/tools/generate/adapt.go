@@ -51,7 +51,7 @@ func withoutCallbacks(document *openapi3.T) {
 }
 
 // withoutRequestID removes X-Request-Id from all requests and responses. The client and the server handle
-// this header for all operations. It also removes the parameters that OpenAPI ignores, which describe nothing.
+// this header for all operations. It also removes what OpenAPI ignores of headers, which describes nothing.
 func withoutRequestID(document *openapi3.T) {
 	isRequestID := func(name string) bool { return strings.EqualFold(name, "X-Request-Id") }
 	isParameter := func(ref *openapi3.ParameterRef) bool {
@@ -63,7 +63,9 @@ func withoutRequestID(document *openapi3.T) {
 	})
 	maps.DeleteFunc(document.Components.Parameters, func(_ string, ref *openapi3.ParameterRef) bool { return isParameter(ref) })
 	for response := range partsOf(document).responses {
-		maps.DeleteFunc(response.Headers, func(name string, _ *openapi3.HeaderRef) bool { return isRequestID(name) })
+		maps.DeleteFunc(response.Headers, func(name string, _ *openapi3.HeaderRef) bool {
+			return isRequestID(name) || strings.EqualFold(name, "Content-Type")
+		})
 	}
 }
 

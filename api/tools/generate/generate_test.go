@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"maps"
 	"os"
 	"path/filepath"
@@ -46,18 +47,21 @@ func TestGenerate_worksWithoutEvents(t *testing.T) {
 	}
 }
 
-// The parameters that OpenAPI ignores are no arguments of the client.
+// The parameters and headers that OpenAPI ignores are no arguments of the client, and are not written by the server.
 func TestGenerate_ignoresHeadersThatContentAndSecurityDescribe(t *testing.T) {
 	t.Parallel()
 	f, err := generated(t, `  /a:
     parameters: [ { name: accept, in: header, required: true, schema: { type: string } } ]
-    get: { operationId: a, responses: { '204': { description: d } }, parameters: [
+    get: { operationId: a, responses: { '204': { description: d, headers: { content-type: { schema: { type: string } } } } }, parameters: [
       { name: Authorization, in: header, required: true, schema: { type: string } },
       { name: Content-Type, in: header, required: true, schema: { type: string } },
       { name: accept, in: query, required: true, schema: { type: string } } ] }`, "    A: { type: string }")
 	harness.Check(t, err)
 	if code := string(f["client/operations.gen.go"]); !strings.Contains(code, "A(ctx context.Context, accept string, options ...CallOption) error") {
 		t.Errorf("the client has\n%s", code[strings.Index(code, "\nfunc (c *Client) A("):])
+	}
+	if bytes.Contains(f["gen/headers.gen.go"], []byte("content-type")) {
+		t.Error("the server writes Content-Type")
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"go.yaml.in/yaml/v3"
@@ -83,7 +84,11 @@ func (g *grammar) keyword(name string, value *yaml.Node) {
 			g.fail(at, "a reference to a media type is not generated: write the media type in its place")
 		case parts[0] != "#" || len(parts) != 4 && (len(parts) != 3 || parts[1] == "components"):
 			g.fail(at, "a reference to a part of a component is not generated: name the part in components, and refer to that")
+		case strings.Contains(value.Value, "%"):
+			g.fail(at, "a reference with escapes is not generated: write the name as it is in components")
 		}
+	case hasWord("mapping paths properties", name):
+		g.names(value)
 	case name == "defaultMapping":
 		g.fail(at, "defaultMapping is not generated: require the property, and map each of its values")
 	case name == "nullable":
@@ -99,6 +104,15 @@ func (g *grammar) keyword(name string, value *yaml.Node) {
 	case hasWord(`x-go-type-import x-go-type-skip-optional-pointer x-go-json-ignore x-omitempty x-omitzero x-oapi-codegen-extra-tags
 		x-enumNames x-deprecated-reason x-order x-oapi-codegen-only-honour-go-name`, name):
 		g.fail(at, "%s is not generated: remove it", name)
+	}
+}
+
+// names refuses the names of an object that cannot be written in Go code.
+func (g *grammar) names(object *yaml.Node) {
+	for i := 0; i+1 < len(object.Content); i += 2 {
+		if key := object.Content[i]; strings.ContainsFunc(key.Value, func(r rune) bool { return r == '"' || r == '`' || unicode.IsControl(r) }) {
+			g.fail(openapi3.Location{Line: key.Line, Column: key.Column}, "the name %q has a quote or a control character: rename it", key.Value)
+		}
 	}
 }
 
@@ -123,11 +137,6 @@ func areNames(value *yaml.Node) bool {
 // callbacks, so they may be outside.
 func checkGrammar(file string, document *openapi3.T) error {
 	g := grammar{faults{file: file}}
-	for path, item := range document.Paths.Map() {
-		if strings.Contains(path, "\n") {
-			g.fail(locate(item.Origin), "the path %q has a line break: rename it", path)
-		}
-	}
 	eachOperation(document, func(item *openapi3.PathItem, o *openapi3.Operation) {
 		if o == item.Query || slices.Contains(slices.Collect(maps.Values(item.AdditionalOperations)), o) {
 			g.fail(locate(o.Origin), "the methods of OpenAPI 3.2 are not generated: use POST")
