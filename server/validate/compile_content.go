@@ -2,6 +2,7 @@ package validate
 
 import (
 	"cmp"
+	"maps"
 	"mime"
 	"slices"
 	"strings"
@@ -30,7 +31,11 @@ func (c *compiler) contents(source *document.Node) contents {
 	}
 	var all contents
 	for _, m := range source.Members {
-		all = append(all, c.content(source, m))
+		one := c.content(source, m)
+		if slices.ContainsFunc(all, func(other *content) bool { return one.media == other.media && maps.Equal(one.params, other.params) }) {
+			c.Unsupported(source.Key(m), "differs from another media type in its case or charset only")
+		}
+		all = append(all, one)
 	}
 	slices.SortFunc(all, func(a, b *content) int {
 		return cmp.Or(cmp.Compare(strings.Count(a.media, "*"), strings.Count(b.media, "*")),

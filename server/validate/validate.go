@@ -54,7 +54,8 @@
 //     repetition over 1000
 //   - a multipleOf with more than 18 significant digits
 //   - a member beside the $ref of a path item or of a reference
-//   - a media type with parameters other than the charset UTF-8, except for parts
+//   - a media type with a charset other than UTF-8, and a range with parameters, except for parts
+//   - a media type that differs from another one in its case or charset only
 //   - a schema that constrains more than the length of a body that is not JSON, text or a form, or of such a part its
 //     length only in an alternative
 //   - the style of a part, and the headers of a form field
