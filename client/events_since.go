@@ -62,7 +62,7 @@ func (c *Client) EventsSince(ctx context.Context, since time.Time, options ...Ca
 				}
 			}
 			// The service ends the stream without an error when it shuts down.
-			if !stopped && pause(ctx, c.config.Retry.MaxDelay-time.Since(began), nil) != nil {
+			if !stopped && pause(ctx, newCall(c, options).retry.MaxDelay-time.Since(began), nil) != nil {
 				give(nil, fmt.Errorf("client: following the events: %w", ctx.Err()))
 			}
 		}

@@ -115,17 +115,21 @@ func TestEventsSince_givesEachEventOnce(t *testing.T) {
 	}
 }
 
+// An error ends the events. The end of a stream does not: the next one begins after the MaxDelay of the call.
 func TestEventsSince_returnsErrors(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusForbidden, http.StatusNotImplemented} {
 		eventsInBubble(t, func(t *testing.T, s *clienttest.Service, c *client.Client) {
+			s.Fail("streamEvents", 1, clienttest.Status(http.StatusNoContent))
 			s.Fail("streamEvents", 1, clienttest.Status(status))
 			var all []error
-			for _, err := range c.EventsSince(t.Context(), time.Now()) {
+			began := time.Now()
+			for _, err := range c.EventsSince(t.Context(), began, client.WithRetry(client.Retry{MaxDelay: time.Minute})) {
 				all = append(all, err)
 			}
-			if answer, ok := errors.AsType[*client.Error](errors.Join(all...)); len(all) != 1 || !ok || answer.StatusCode != status {
-				t.Errorf("errors %v", all)
+			answer, ok := errors.AsType[*client.Error](errors.Join(all...))
+			if len(all) != 1 || !ok || answer.StatusCode != status || time.Since(began) != time.Minute {
+				t.Errorf("errors %v after %v", all, time.Since(began))
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net"
@@ -26,9 +27,7 @@ func answering(status int, header ...string) func(*testing.T) faulty {
 		var seen atomic.Int64
 		return faulty{"http://localhost", roundTripper(func(r *http.Request) (*http.Response, error) {
 			seen.Add(1)
-			if r.Body != nil {
-				_, _ = io.ReadAll(r.Body)
-			}
+			_, _ = io.ReadAll(cmp.Or[io.ReadCloser](r.Body, http.NoBody))
 			response := respond(status, http.Header{"Content-Type": {"application/problem+json"}}, "[]")
 			for i := 0; i < len(header); i += 2 {
 				response.Header.Set(header[i], header[i+1])

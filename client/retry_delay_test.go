@@ -126,9 +126,7 @@ func TestRetry_eachAttemptHasTheTimeout(t *testing.T) {
 					if r.URL.Path == "/v1/lipsync/inference_details" {
 						return respond(http.StatusOK, http.Header{"Content-Type": {"application/json"}}, `{"video_url":"http://localhost/file"}`), nil
 					}
-					if r.Body != nil {
-						_, _ = io.ReadAll(r.Body)
-					}
+					_, _ = io.ReadAll(cmp.Or[io.ReadCloser](r.Body, http.NoBody))
 					<-r.Context().Done()
 					return nil, r.Context().Err()
 				})
