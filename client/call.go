@@ -167,6 +167,7 @@ func (c *call) authorize(ctx context.Context, refused Credential) error {
 	if !headerValue(string(access)) || hasScheme(access) {
 		return errors.New("client: access token: has a character that is not allowed in a header, or its scheme")
 	}
+	c.request.Header.Del(headerAuthorization) // an earlier one
 	if access != "" {
 		c.request.Header.Set(headerAuthorization, "Bearer "+string(access))
 	}

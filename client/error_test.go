@@ -175,16 +175,14 @@ func TestError_withoutAResponse(t *testing.T) {
 		"a response without a body":  {bare, static, ended, read, []error{client.ErrNotFound}, `client: GET /v1/avatars/avatar_details: 404 Not Found`},
 		"creation":                   {broken, static, ended, creation, []error{io.ErrUnexpectedEOF, client.ErrOutcomeUnknown}, `client: the outcome is unknown: POST ` + address + `create_avatar": unexpected EOF`},
 		"creation, unreadable":       {html, static, ended, creation, []error{client.ErrDecode, client.ErrOutcomeUnknown}, `client: the outcome is unknown: client: POST /v1/avatars/create_avatar: 200 OK: the body is not as documented (text/html)`},
-		"without a workspace": {hangs, func(c *client.Config) { c.Workspace = "" }, ended, func(ctx context.Context, c *client.Client) error {
-			return errorOf(c.ListProjects(ctx))
-		}, nil, `client: no workspace: set Config.Workspace or use WithWorkspace`},
-		"canceled before":          {hangs, static, over, read, []error{context.Canceled}, `GET ` + address + `avatar_details": context canceled`},
-		"canceled":                 {hangs, static, canceled, read, []error{context.Canceled}, `GET ` + address + `avatar_details": context canceled`},
-		"late for a token":         {hangs, func(*client.Config) {}, ended, read, []error{context.DeadlineExceeded}, `client: waiting for a token: context deadline exceeded`},
-		"canceled between":         {busy, static, canceled, creation, []error{context.Canceled, client.ErrServer}, `client: waiting to send again: context canceled: client: POST /v1/avatars/create_avatar: 503 Service Unavailable`},
-		"late for the end":         {busy, static, ended, wait, []error{context.DeadlineExceeded, client.ErrServer}, `client: waiting for the end: context deadline exceeded: client: GET /v1/avatars/avatar_details: 503 Service Unavailable`},
-		"late for the first event": {hangs, static, ended, wait, []error{context.DeadlineExceeded}, `client: waiting for the end: context deadline exceeded: GET ` + address + `avatar_details": context deadline exceeded`},
-		"canceled in a poll":       {busy, static, canceled, wait, []error{context.Canceled, client.ErrServer}, `client: waiting for the end: context canceled: client: waiting to send again: context canceled: client: GET /v1/avatars/avatar_details: 503 Service Unavailable`},
+		"without a workspace":        {hangs, func(c *client.Config) { c.Workspace = "" }, ended, func(ctx context.Context, c *client.Client) error { return errorOf(c.ListProjects(ctx)) }, nil, `client: no workspace: set Config.Workspace or use WithWorkspace`},
+		"canceled before":            {hangs, static, over, read, []error{context.Canceled}, `GET ` + address + `avatar_details": context canceled`},
+		"canceled":                   {hangs, static, canceled, read, []error{context.Canceled}, `GET ` + address + `avatar_details": context canceled`},
+		"late for a token":           {hangs, func(*client.Config) {}, ended, read, []error{context.DeadlineExceeded}, `client: waiting for a token: context deadline exceeded`},
+		"canceled between":           {busy, static, canceled, creation, []error{context.Canceled, client.ErrServer}, `client: waiting to send again: context canceled: client: POST /v1/avatars/create_avatar: 503 Service Unavailable`},
+		"late for the end":           {busy, static, ended, wait, []error{context.DeadlineExceeded, client.ErrServer}, `client: waiting for the end: context deadline exceeded: client: GET /v1/avatars/avatar_details: 503 Service Unavailable`},
+		"late for the first event":   {hangs, static, ended, wait, []error{context.DeadlineExceeded}, `client: waiting for the end: context deadline exceeded: GET ` + address + `avatar_details": context deadline exceeded`},
+		"canceled in a poll":         {busy, static, canceled, wait, []error{context.Canceled, client.ErrServer}, `client: waiting for the end: context canceled: client: waiting to send again: context canceled: client: GET /v1/avatars/avatar_details: 503 Service Unavailable`},
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			c := newClient(t, test.change, func(c *client.Config) { c.Transport = test.transport })

@@ -41,7 +41,10 @@ func TestTokenSource_suppliesTokens(t *testing.T) {
 		"not renewed":    {func(client.Credential) (client.Credential, error) { return "old", nil }, client.ErrUnauthorized, []client.Credential{"", "old"}, []string{"Bearer old"}},
 		"never accepted": {func(refused client.Credential) (client.Credential, error) { return refused + "x", nil }, client.ErrUnauthorized, []client.Credential{"", "x"}, []string{"Bearer x", "Bearer xx"}},
 		"none":           {func(client.Credential) (client.Credential, error) { return "", nil }, client.ErrUnauthorized, []client.Credential{"", ""}, []string{""}},
-		"fails":          {func(client.Credential) (client.Credential, error) { return "", boom }, boom, []client.Credential{""}, nil},
+		"none later": {func(refused client.Credential) (client.Credential, error) {
+			return map[client.Credential]client.Credential{"": "old"}[refused], nil
+		}, client.ErrUnauthorized, []client.Credential{"", "old"}, []string{"Bearer old", ""}},
+		"fails": {func(client.Credential) (client.Credential, error) { return "", boom }, boom, []client.Credential{""}, nil},
 		"fails later": {func(refused client.Credential) (client.Credential, error) {
 			if refused == "" {
 				return "old", nil
