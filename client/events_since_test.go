@@ -127,8 +127,7 @@ func TestEventsSince_returnsErrors(t *testing.T) {
 			for _, err := range c.EventsSince(t.Context(), began, client.WithRetry(client.Retry{MaxDelay: time.Minute})) {
 				all = append(all, err)
 			}
-			answer, ok := errors.AsType[*client.Error](errors.Join(all...))
-			if len(all) != 1 || !ok || answer.StatusCode != status || time.Since(began) != time.Minute {
+			if answer, ok := errors.AsType[*client.Error](errors.Join(all...)); len(all) != 1 || !ok || answer.StatusCode != status || time.Since(began) != time.Minute {
 				t.Errorf("errors %v after %v", all, time.Since(began))
 			}
 		})
