@@ -120,6 +120,7 @@ func TestCompare_findsBrokenOperations(t *testing.T) {
 		"a webhook is removed":    {"  lipsync_event:\n", "  another_event:\n", "webhook lipsync_event"},
 		"a webhook is no POST":    {"  lipsync_event:\n    post:", "  lipsync_event:\n    put:", "webhook lipsync_event"},
 		"a POST is not repeated":  {"      x-idempotent: true\n", "", "POST /users/logout"},
+		"a GET is not repeated":   {"  /lines:\n    get:\n", "  /lines:\n    get:\n      x-idempotent: false\n", "GET /lines"},
 
 		"an operation needs a token":              {"      security: []\n", "", login},
 		"an operation needs no token":             {"security: [ bearer: [] ]\n", "", ""},

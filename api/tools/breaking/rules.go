@@ -71,7 +71,7 @@ func (c *comparison) add(rule, format string, args ...any) {
 
 func (c *comparison) compare(before, after *openapi3.Operation) {
 	c.security(before, after)
-	if before.Extensions["x-idempotent"] == true && after.Extensions["x-idempotent"] != true {
+	if was, is := before.Extensions["x-idempotent"], after.Extensions["x-idempotent"]; was != is && (was == true || is == false) {
 		c.add("idempotent-removed", "a request must no longer be repeated")
 	}
 	if before.RequestBody != nil && after.RequestBody != nil {

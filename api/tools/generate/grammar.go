@@ -73,7 +73,7 @@ func target(node *yaml.Node) *yaml.Node {
 }
 
 // keyword refuses references to anything but a component or a path item, which have names, a keyword of OpenAPI 3.0,
-// and extensions of oapi-codegen but those that choose names and types.
+// extensions with a wrong value, and those of oapi-codegen but those that choose names and types.
 func (g *grammar) keyword(name string, value *yaml.Node) {
 	at := openapi3.Location{Line: value.Line, Column: value.Column}
 	switch {
@@ -97,6 +97,8 @@ func (g *grammar) keyword(name string, value *yaml.Node) {
 		g.fail(at, "the %s %q is no Go name: choose another", name, value.Value)
 	case name == "x-enum-varnames" && !areNames(value):
 		g.fail(at, "x-enum-varnames must be a list of different Go names: correct it")
+	case name == "x-idempotent" && value.ShortTag() != "!!bool":
+		g.fail(at, "x-idempotent must be true or false: correct it")
 	case name == "x-go-type":
 		if _, err := parser.ParseExpr(value.Value); err != nil || value.ShortTag() != "!!str" {
 			g.fail(at, "the x-go-type %q is no Go type: choose another", value.Value)
