@@ -88,13 +88,11 @@ func unwrap(object map[string]any) {
 		if len(list) != 1 {
 			continue
 		}
-		only, _ := list[0].(map[string]any)
-		if !isAnnotated(object, keyword, only) {
-			return
+		if only, _ := list[0].(map[string]any); isAnnotated(object, keyword, only) {
+			delete(object, keyword)
+			maps.Copy(object, only)
+			unwrap(object)
 		}
-		delete(object, keyword)
-		maps.Copy(object, only)
-		unwrap(object)
 		return
 	}
 }

@@ -59,10 +59,7 @@ func run(dir, base string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	earlier, err := atCommit(dir, base, "CHANGES.md")
-	if err != nil {
-		earlier = nil // the commit may be older than CHANGES.md
-	}
+	earlier, _ := atCommit(dir, base, "CHANGES.md") // the commit may be older
 	changes, err := os.ReadFile(filepath.Join(dir, "CHANGES.md"))
 	if err != nil {
 		return err
