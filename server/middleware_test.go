@@ -14,6 +14,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
 func TestMiddleware_firstElementIsOutermost(t *testing.T) {
@@ -46,7 +47,6 @@ func TestMiddleware_firstElementIsOutermost(t *testing.T) {
 
 func TestMapError_mapsErrorsToResponses(t *testing.T) {
 	t.Parallel()
-	errNotMine := errors.New("not mine")
 	busy := &server.Error{Status: http.StatusServiceUnavailable}
 	var failure error
 	var mapped *server.Error
@@ -67,17 +67,17 @@ func TestMapError_mapsErrorsToResponses(t *testing.T) {
 		status int
 		logged string
 	}{
-		{errNotMine, &server.Error{Status: http.StatusNotFound}, 404, ""},
+		{errBroken, &server.Error{Status: http.StatusNotFound}, 404, ""},
 		{errors.New("disk on fire"), nil, 500, "disk on fire"},
-		{&server.Error{Status: 409, Err: errNotMine}, busy, 409, ""}, // a response stays
+		{&server.Error{Status: 409, Err: errBroken}, busy, 409, ""}, // a response stays
+		{&validate.Error{Status: 413}, busy, 413, ""},               // and so does one of the validator
 		{errBroken, busy, 503, "broken"},
 		{errBroken, &server.Error{Status: http.StatusBadGateway, Err: errors.New("a cause of its own")}, 502, "a cause of its own"},
 	} {
 		failure, mapped = test.err, test.mapped
 		log.Reset()
 		problem(t, do(handler, "GET", details, "", bearer("good")...), test.status)
-		failed := strings.Count(log.String(), "request failed")
-		if (failed == 1) != (test.logged != "") || !strings.Contains(log.String(), test.logged) {
+		if (strings.Count(log.String(), "request failed") == 1) != (test.logged != "") || !strings.Contains(log.String(), test.logged) {
 			t.Errorf("the log is %s", log)
 		}
 	}

@@ -37,10 +37,10 @@
 //
 // # Errors
 //
-// Implementations, middleware and an [Authenticator] respond with an error by returning an [*Error].
-// [Config.MapError] converts all other errors to an [*Error] in one place. Plain HTTP middleware calls
-// [WriteProblem]. The response to any other error is 500 and a fixed detail; its cause is logged with the
-// request id.
+// Implementations, middleware and an [Authenticator] respond with an error by returning an [*Error]. A body that is
+// streamed fails with a [*validate.Error], which an implementation returns as it is. [Config.MapError] converts all
+// other errors to an [*Error] in one place. Plain HTTP middleware calls [WriteProblem]. The response to any other
+// error is 500 and a fixed detail; its cause is logged with the request id.
 //
 // # Authentication
 //
@@ -87,9 +87,9 @@ type Config struct {
 	// handler; [PrincipalFrom] and [OperationID] are available after the wrapped handler has returned. The route in
 	// the access log is the pattern of the [http.ServeMux] that serves a request itself. If nil, nothing is wrapped.
 	Wrap func(http.Handler) http.Handler
-	// MapError returns the response for an error of Middleware or the implementation that is not an [*Error]. If it
-	// returns nil, the response is 500 with a fixed detail. The original error becomes the Err of a returned Error that
-	// has none. If MapError is nil, all such errors result in 500.
+	// MapError returns the response for an error of Middleware or the implementation that is neither an [*Error] nor a
+	// [*validate.Error]. If it returns nil, the response is 500 with a fixed detail. The original error becomes the Err
+	// of a returned Error that has none. If MapError is nil, all such errors result in 500.
 	MapError func(ctx context.Context, err error) *Error
 	// Logger receives one record for each request and the causes of 5xx responses. If nil, nothing is logged.
 	Logger *slog.Logger
@@ -155,7 +155,9 @@ func newHandler(cfg Config, validator *validate.Validator, register func(*router
 
 // writeError responds with an error of the middleware or the implementation.
 func (cfg *Config) writeError(w http.ResponseWriter, r *http.Request, err error) {
-	if _, ok := errors.AsType[*Error](err); !ok && cfg.MapError != nil {
+	_, known := errors.AsType[*Error](err)
+	_, invalid := errors.AsType[*validate.Error](err)
+	if !known && !invalid && cfg.MapError != nil {
 		if mapped := cfg.MapError(r.Context(), err); mapped != nil {
 			problem := *mapped
 			if problem.Err == nil {
