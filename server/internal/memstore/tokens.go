@@ -22,11 +22,11 @@ func (s *Store) AddRefreshToken(_ context.Context, added studio.RefreshToken, pa
 	if user, err := find(s.users, added.UserID); err != nil || user.PasswordHash != passwordHash {
 		return studio.ErrUnauthorized
 	}
-	s.tokens[string(added.Hash)] = &token{RefreshToken: added}
 	sessions := s.unused(added.UserID)
-	for _, ended := range sessions[min(len(sessions), studio.MaxSessions):] {
+	for _, ended := range sessions[min(len(sessions), studio.MaxSessions-1):] {
 		s.deleteFamily(ended.Family, now)
 	}
+	s.tokens[string(added.Hash)] = &token{RefreshToken: added}
 	return nil
 }
 

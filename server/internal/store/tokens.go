@@ -12,25 +12,22 @@ func (s *Store) AddRefreshToken(ctx context.Context, token studio.RefreshToken, 
 	return s.write(ctx, func(tx transaction) error {
 		err := lockUser(ctx, tx, `id = $1 AND password_hash = $2 AND disabled_at IS NULL`, token.UserID, passwordHash)
 		if errors.Is(err, studio.ErrNotFound) {
-			return studio.ErrUnauthorized
-		}
-		if err == nil {
-			err = tx.execAll(ctx, insertSession(token))
+			err = studio.ErrUnauthorized
 		}
 		if err != nil {
 			return err
 		}
-		var ends []statement
 		excess, err := queryRows(ctx, tx, oneColumn[string], `SELECT family FROM refresh_tokens
 			WHERE user_id = $1 AND used = 0 ORDER BY expires_at DESC, hash LIMIT 1000000000 OFFSET $2`, // SQLite has no OFFSET without LIMIT
-			token.UserID, studio.MaxSessions)
+			token.UserID, studio.MaxSessions-1)
+		changes := insertSession(token)
 		for _, family := range excess {
-			ends = append(ends, endSession(tx, family, now)...)
+			changes = append(changes, endSession(tx, family, now)...)
 		}
 		if err != nil {
 			return err
 		}
-		return tx.execAll(ctx, ends)
+		return tx.execAll(ctx, changes)
 	})
 }
 

@@ -32,7 +32,7 @@ type AccessToken struct {
 // TokenStore stores refresh tokens and the revocations of access tokens; see [Store]. To delete a family is to revoke
 // the access tokens of the session, too.
 type TokenStore interface {
-	// AddRefreshToken adds a token. If the user then has more than [MaxSessions] families, it deletes those
+	// AddRefreshToken adds a token. If the user then has more than [MaxSessions] families, it deletes those of the others
 	// whose tokens expire first. The error is [ErrUnauthorized] if the user no longer has this password hash.
 	AddRefreshToken(ctx context.Context, token RefreshToken, passwordHash string, now time.Time) error
 	// RotateRefreshToken marks the token with the given hash as used, and adds next to its family and user, with which
