@@ -34,8 +34,8 @@ type OperatorStore interface {
 	// or paused, like [EndpointStore.Endpoints].
 	TroubledEndpoints(ctx context.Context, limit int) ([]Endpoint, error)
 	AddAct(ctx context.Context, act Act) error
-	// WithAct returns a context for one change. The act is added with the change, or neither is. The error of the change
-	// is [ErrNotFound] if the user with the OperatorID of the act is not an operator any more.
+	// WithAct returns a context for one change. The act is added with the change, or neither is. The error of the
+	// change is [ErrNotFound] if the user with the OperatorID of the act is not an operator any more.
 	WithAct(ctx context.Context, act Act) context.Context
 	// Acts returns up to limit acts with IDs below an ID, or from the last one if it is "", the newest first.
 	Acts(ctx context.Context, below string, limit int) ([]Act, error)

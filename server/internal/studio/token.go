@@ -32,8 +32,8 @@ type AccessToken struct {
 // TokenStore stores refresh tokens and the revocations of access tokens; see [Store]. To delete a family is to revoke
 // the access tokens of the session, too.
 type TokenStore interface {
-	// AddRefreshToken adds a token. If the user then has more than [MaxSessions] families, it deletes those of the others
-	// whose tokens expire first. The error is [ErrUnauthorized] if the user no longer has this password hash.
+	// AddRefreshToken adds a token. If the user then has more than [MaxSessions] families, it deletes those of the
+	// others whose tokens expire first. The error is [ErrUnauthorized] if the user no longer has this password hash.
 	AddRefreshToken(ctx context.Context, token RefreshToken, passwordHash string, now time.Time) error
 	// RotateRefreshToken marks the token with the given hash as used, and adds next to its family and user, with which
 	// it returns next. The error is [ErrUnauthorized] if the token is unknown or expired, or has been used before. In
