@@ -25,7 +25,7 @@ func threats() map[string]string {
 		"Password guessing": `
 			server/cmd/studiod: TestProcess_acceptsCorrectLoginDuringGuessing`,
 		"Forged and revoked tokens": `
-			server/internal/api/auth: TestTokens_rejectForeignTokens
+			server/internal/api/auth: TestTokens_rejectForeignTokens TestTokens_Middleware_refusesWhatArrivesLate
 			server/cmd/studiod: TestCommands_endSessions TestSession_endsWithAllItsTokens`,
 		"Leaked API keys": `
 			server/internal/api/auth: TestAPIKeys_allowWhatTheirScopeAllows
