@@ -139,24 +139,17 @@ func TestPostgres_twoDaemonsShareTheLanes(t *testing.T) {
 		const origins = 20
 		hung, others := urls(origins), urls(origins + max(100/loadDivisor, 30))[origins:]
 		s.config.InFlight = 1
-		var mu sync.Mutex
-		running := make(map[string]bool)
+		var running sync.Map // by URL
 		var did [2]atomic.Int64
-		enter := func(url string, enters bool) {
-			mu.Lock()
-			defer mu.Unlock()
-			if running[url] == enters {
-				s.t.Errorf("two attempts are made at once for %s", url)
-			}
-			running[url] = enters
-		}
 		release := make(chan struct{})
 		var daemons [2]*process
 		for i := range daemons {
 			s.sender = senderFunc(func(_ context.Context, message sender.Message) sender.Attempt {
 				did[i].Add(1)
-				enter(message.URL, true)
-				defer enter(message.URL, false)
+				if _, twice := running.LoadOrStore(message.URL, true); twice {
+					s.t.Errorf("two attempts are made at once for %s", message.URL)
+				}
+				defer running.Delete(message.URL)
 				if i == 0 && slices.Contains(hung, message.URL) {
 					<-release
 				}
@@ -174,11 +167,8 @@ func TestPostgres_twoDaemonsShareTheLanes(t *testing.T) {
 		}
 		delivered := func() bool { return did[0].Load()+did[1].Load() == all-2*origins } // but those after running attempts
 		stopping, leave := context.WithCancel(t.Context())
-		stopped := make(chan struct{})
-		go func() {
-			defer close(stopped)
-			daemons[0].Deliverer.Run(context.WithoutCancel(stopping), stopping) // the other one renders
-		}()
+		var first sync.WaitGroup
+		first.Go(func() { daemons[0].Deliverer.Run(context.WithoutCancel(stopping), stopping) }) // the other one renders
 		create(hung, "")
 		s.eventually("an attempt is running for each origin", func() bool { return did[0].Load() == origins })
 		defer start(daemons[1])()
@@ -201,7 +191,7 @@ func TestPostgres_twoDaemonsShareTheLanes(t *testing.T) {
 		release <- struct{}{}
 		s.eventually("the events after a running attempt are delivered", func() bool { return did[0].Load()+did[1].Load() == all-2*origins+2 })
 		close(release)
-		<-stopped
+		first.Wait()
 		s.eventually("every event is delivered", func() bool { return s.pending() == 0 })
 		if a, b := did[0].Load(), did[1].Load(); a+b != all {
 			s.t.Errorf("the daemons made %d and %d attempts, want %d together", a, b, all)
