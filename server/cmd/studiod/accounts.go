@@ -87,7 +87,15 @@ func listWorkspaces(ctx context.Context, command *cli.Command, db *store.Store) 
 }
 
 func secrets(get func(*studio.Service, context.Context, string) ([]studio.WebhookSecret, error)) cli.ActionFunc {
-	return onUser(func(ctx context.Context, command *cli.Command, service *studio.Service, user studio.User) error {
+	return onStore(func(ctx context.Context, command *cli.Command, db *store.Store) error {
+		if _, err := db.Keys(ctx); err != nil { // without the key, a new secret would be plain text beside those that are encrypted
+			return err
+		}
+		service := studio.New(studio.Config{Store: db, Passwords: passwordsOf(command)})
+		user, err := service.UserByEmail(ctx, command.Args().First())
+		if err != nil {
+			return explain(err, "user")
+		}
 		secrets, err := get(service, ctx, user.ID)
 		if err != nil {
 			return err

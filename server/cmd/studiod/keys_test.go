@@ -45,6 +45,8 @@ func TestProcess_keyRotationKeepsSessions(t *testing.T) {
 	if shown != secret.Reveal() {
 		t.Error("the secret is another after the rotation")
 	}
+	must(t, testPassword, "user", "add", "--db", dsn, "bob@example.com") // who has no secret yet
+	fails(t, exitUsage, "set --key-file", "secret", "rotate", "--db", dsn, "bob@example.com")
 	if status := listStatus(t, p.URL, token); status != http.StatusOK {
 		t.Errorf("after the rotation a token is answered %d", status)
 	}
