@@ -70,7 +70,7 @@ func Restore(ctx context.Context, r Restoration) (result Restored, err error) {
 	defer func() { err = errors.Join(err, place.Close()) }()
 	points, err := list(ctx, place)
 	if err != nil {
-		return result, err
+		return result, fmt.Errorf("the place of the backups: %w", err)
 	}
 	p, skipped, err := find(points, r.At, r.Now())
 	if err != nil {
