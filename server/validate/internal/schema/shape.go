@@ -24,12 +24,11 @@ func shapeOf(all, some []*Node) *Shape {
 	isNil := func(n *Node) bool { return n == nil }
 	s := &Shape{Types: KindAny, Nodes: slices.DeleteFunc(all, isNil), Some: slices.DeleteFunc(some, isNil)}
 	for _, n := range s.Nodes {
-		n.collectSure(&s.sure)
-		s.Types &= n.collect(&s.parts)
+		s.Types &= s.collect(n, true)
 	}
 	var either Kinds
 	for _, n := range s.Some {
-		either |= n.collect(&s.parts)
+		either |= s.collect(n, false)
 	}
 	if len(s.Some) > 0 {
 		s.Types &= either
@@ -127,42 +126,37 @@ func (s *Shape) inside(kind Kinds, index int, name []byte, applied func(*Node) [
 	return shapeOf(all, some)
 }
 
-// collectSure appends n and all nodes that apply to the same value.
-func (n *Node) collectSure(sure *[]*Node) {
-	if n == nil || slices.Contains(*sure, n) {
-		return
-	}
-	*sure = append(*sure, n)
-	for _, other := range n.allOf {
-		other.collectSure(sure)
-	}
-}
-
-// collect appends n and all nodes that may apply to the same value, and returns the types that they allow.
-func (n *Node) collect(parts *[]*Node) Kinds {
+// collect appends n and all nodes that may apply to the same value, and returns the types that they allow. sure is
+// true if n applies to each value.
+func (s *Shape) collect(n *Node, sure bool) Kinds {
 	if n == nil {
 		return KindAny
 	}
-	if slices.Contains(*parts, n) {
-		return n.types.orAny()
+	types, isPart := n.types.orAny(), slices.Contains(s.parts, n)
+	if isPart && (!sure || slices.Contains(s.sure, n)) {
+		return types
 	}
-	*parts = append(*parts, n)
-	types := n.types.orAny()
+	if !isPart {
+		s.parts = append(s.parts, n)
+	}
+	if sure {
+		s.sure = append(s.sure, n)
+	}
 	for _, other := range n.allOf {
-		types &= other.collect(parts)
+		types &= s.collect(other, sure)
 	}
 	for _, u := range n.unions {
 		var either Kinds
 		for _, a := range u.alternatives {
-			either |= a.node.collect(parts)
+			either |= s.collect(a.node, false)
 		}
 		types &= either
 	}
 	if n.condition != nil {
-		types &= n.condition.then.collect(parts) | n.condition.otherwise.collect(parts)
+		types &= s.collect(n.condition.then, false) | s.collect(n.condition.otherwise, false)
 	}
 	for _, d := range n.dependents {
-		d.node.collect(parts)
+		s.collect(d.node, false)
 	}
 	return types
 }
