@@ -68,8 +68,8 @@ func TestNew_servesTheDocumentUnchanged(t *testing.T) {
 		t.Errorf("a number is another: %s", asJSON)
 	}
 	h = handler(t, "openapi: 3.1.0\nx-date: 2026-01-02", docs.Config{})
-	if asJSON = body(t, request(t, h, "GET", "/openapi.json")); asJSON != `{"openapi":"3.1.0","x-date":"2026-01-02"}` {
-		t.Errorf("a date is another: %s", asJSON)
+	if got := body(t, request(t, h, "GET", "/openapi.json")); got != `{"openapi":"3.1.0","x-date":"2026-01-02"}` {
+		t.Errorf("a date is another: %s", got)
 	}
 }
 
