@@ -18,43 +18,32 @@ func expand(document *openapi3.T) error {
 	for p := range partsOf(document).parameters {
 		addSchemas(p.Content)
 	}
-	var siblings []func()
 	eachSchema(document, func(ref *openapi3.SchemaRef) {
 		expandDiscriminator(document, ref.Value)
-		if expand := siblingsOf(document, ref); expand != nil {
-			siblings = append(siblings, expand)
-		}
+		expandSiblings(document, ref)
 		if len(ref.Value.PrefixItems) > 0 { // whose types differ from that of the items
 			ref.Value.Items = anyValue()
 		}
 	})
-	for _, expand := range siblings { // once none is compared with what it refers to
-		expand()
-	}
 	return nil
 }
 
-// siblingsOf returns a function that moves a reference and what is beside it into an allOf, or nil if the type in Go is
-// that of the reference alone. The loader has made the value of such a reference a copy of what it refers to, with what
-// is beside it as the last part of the allOf.
-func siblingsOf(document *openapi3.T, ref *openapi3.SchemaRef) func() {
+// expandSiblings moves a reference and what is beside it into an allOf, unless the Go type is that of the reference
+// alone. The loader has made the value of such a reference a copy of what it refers to, with what is beside it as the
+// last part of the allOf.
+func expandSiblings(document *openapi3.T, ref *openapi3.SchemaRef) {
 	name, _ := strings.CutPrefix(ref.Ref, "#/components/schemas/")
-	target, parts := document.Components.Schemas[name], ref.Value.AllOf
-	if target == nil || len(parts) == 0 || slices.Contains(target.Value.AllOf, parts[len(parts)-1]) {
-		return nil
+	target, copied := document.Components.Schemas[name], *ref.Value
+	if target == nil || len(copied.AllOf) == 0 || slices.Contains(target.Value.AllOf, copied.AllOf[len(copied.AllOf)-1]) {
+		return
 	}
-	beside := parts[len(parts)-1]
-	whole := *ref.Value
-	whole.AllOf = openapi3.SchemaRefs{{Ref: ref.Ref, Value: target.Value}, beside}
-	if isAnnotation(beside.Value) && !hasOthers(&openapi3.SchemaRef{Value: &openapi3.Schema{AllOf: whole.AllOf}}) {
-		return nil
+	beside := copied.AllOf[len(copied.AllOf)-1]
+	whole := openapi3.Schema{
+		AllOf: openapi3.SchemaRefs{{Ref: ref.Ref, Value: target.Value}, beside}, Origin: beside.Value.Origin, Extensions: ref.Extensions,
+		Description: copied.Description, Default: copied.Default, Deprecated: copied.Deprecated, ReadOnly: copied.ReadOnly, WriteOnly: copied.WriteOnly,
 	}
-	return func() {
-		ref.Ref = ""
-		*ref.Value = openapi3.Schema{
-			AllOf: whole.AllOf, Origin: beside.Value.Origin, Description: whole.Description, Default: whole.Default,
-			Deprecated: whole.Deprecated, ReadOnly: whole.ReadOnly, WriteOnly: whole.WriteOnly, Extensions: ref.Extensions,
-		}
+	if !isAnnotation(beside.Value) || hasOthers(&openapi3.SchemaRef{Value: &whole}) {
+		ref.Ref, *ref.Value = "", whole
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"go.yaml.in/yaml/v3"
@@ -112,7 +111,7 @@ func (g *grammar) keyword(name string, value *yaml.Node) {
 // names refuses the names of an object that cannot be written in Go code.
 func (g *grammar) names(object *yaml.Node) {
 	for i := 0; i+1 < len(object.Content); i += 2 {
-		if key := object.Content[i]; strings.ContainsFunc(key.Value, func(r rune) bool { return r == '"' || r == '`' || unicode.IsControl(r) }) {
+		if key := object.Content[i]; strings.ContainsFunc(key.Value, isUnwritable) {
 			g.fail(openapi3.Location{Line: key.Line, Column: key.Column}, "the name %q has a quote or a control character: rename it", key.Value)
 		}
 	}

@@ -159,6 +159,9 @@ func isTag(name string) bool {
 	return name != "" && name != "-" && !strings.ContainsFunc(name, isForeign)
 }
 
+// isUnwritable reports whether the literals of generated code cannot contain a character.
+func isUnwritable(r rune) bool { return r == '"' || r == '`' || unicode.IsControl(r) }
+
 // values checks the values of an enum, which become constants.
 func (n *names) values(schema *openapi3.Schema) {
 	given, _ := schema.Extensions["x-enum-varnames"].([]any)
@@ -168,7 +171,7 @@ func (n *names) values(schema *openapi3.Schema) {
 		if schema.Origin != nil && i < len(schema.Origin.Sequences["enum"]) {
 			at = schema.Origin.Sequences["enum"][i]
 		}
-		if strings.ContainsFunc(name, func(r rune) bool { return r == '"' || r == '`' || unicode.IsControl(r) }) {
+		if strings.ContainsFunc(name, isUnwritable) {
 			n.fail(at, "the value %q cannot be a constant in Go: remove the enum, or quotes and control characters in it", name)
 		}
 		if !hasType(value, schema.Type) {
