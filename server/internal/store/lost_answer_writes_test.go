@@ -108,7 +108,9 @@ var writes = []lostWrite{
 	})},
 
 	{name: "CreateSubject", again: studio.ErrExists, prepare: ready(func(c lostCall) error {
-		return errorOf(c.CreateSubject(c.Context(), avatarOf(c.run, c.run+"a"), studio.IdempotencyKey{}))
+		s := avatarOf(c.run, c.run+"a")
+		s.Request = []byte(`{"base_video_url":"/uploads/` + uuid.Nil.String() + `/file"}`)
+		return errorOf(c.CreateSubject(c.Context(), s, studio.IdempotencyKey{}))
 	})},
 	{name: "CreateSubject with a key", prepare: ready(func(c lostCall) error { return createKeyed(c, "a") })},
 	{name: "CreateSubject with an expired key", prepare: after(func(c lostCall) error {
