@@ -8,10 +8,10 @@ NFPM := .bin/nfpm-$(NFPM_VERSION)
 # Tests and benchmarks use the programs of a release, which has no cgo. All of them share one build of the dependencies.
 export CGO_ENABLED := 0
 
-# The race detector needs cgo, which needs a C compiler and the C library. SQLite, which is C translated to Go, is built
-# without race detection: the detector does not support its locks and would make it ten times slower.
+# The race detector needs cgo, which needs a C compiler and the C library. SQLite, which is C translated to Go, and its
+# memory are built without race detection: the detector does not support its locks and would make it ten times slower.
 RACE := $(shell echo 'int main(void) { return 0; }' | $$(go env CC) -x c -o /dev/null - 2>/dev/null && \
-	echo -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false)
+	echo -race $(addprefix -gcflags=modernc.org/,$(addsuffix =-race=false,sqlite/lib libc memory)))
 
 .PHONY: help
 help: ## Show this help (default), with how long each target takes on two idle cores
