@@ -143,8 +143,8 @@ func (s *sealer) restore(ctx context.Context, key string, content io.Reader, dsn
 }
 
 // restoreMedia restores each file as it was at a time, but damaged ones, and those whose copies are no files or were
-// deleted meanwhile. A file that has no copy that is old enough was copied during the backup or later; its first copy is
-// restored.
+// deleted meanwhile. A file that has no copy that is old enough was copied during the backup or later; its first copy
+// is restored.
 func (s *sealer) restoreMedia(ctx context.Context, place *media.Store, at time.Time, target *media.Store) (files int, damaged []string, err error) {
 	chosen := make(map[string]version)
 	if err := place.ForEach(ctx, mediaFolder, func(object bucket.Object) error {
