@@ -18,6 +18,7 @@ import (
 const (
 	// The secrets of up to maxCachedUsers users are cached for secretsLifetime.
 	secretsLifetime = time.Second
+	secretsTimeout  = 3 * time.Second
 	maxCachedUsers  = 10_000
 )
 
@@ -151,7 +152,9 @@ func (d *Deliverer) webhookSecrets(ctx context.Context, userID string) ([]standa
 	if now.Before(cached.expiresAt) {
 		return cached.secrets, nil
 	}
-	texts, err := d.Studio.WebhookSecrets(ctx, userID)
+	timeoutContext, cancel := context.WithTimeout(ctx, secretsTimeout)
+	defer cancel()
+	texts, err := d.Studio.WebhookSecrets(timeoutContext, userID)
 	if err != nil {
 		return nil, err
 	}

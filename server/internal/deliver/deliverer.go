@@ -108,8 +108,8 @@ func (d *Deliverer) call(f func()) {
 }
 
 // Hold implements [lanes.Deliverer].
-func (d *Deliverer) Hold(holding lanes.Holding) (running []string) {
-	result := make(chan []string, 1)
+func (d *Deliverer) Hold(holding lanes.Holding) (running map[string]string) {
+	result := make(chan map[string]string, 1)
 	d.call(func() {
 		if len(holding.Released) > 0 {
 			d.dropLanes(holding.Released)
@@ -181,14 +181,15 @@ func (d *Deliverer) leaseExpired() bool {
 	return end != nil && d.now().After(*end)
 }
 
-// runningIn returns the IDs of the events of running attempts for lanes.
-func (d *Deliverer) runningIn(lanes []int) (eventIDs []string) {
+// runningIn returns the subjects of running attempts for lanes, with the IDs of the events.
+func (d *Deliverer) runningIn(lanes []int) map[string]string {
+	events := make(map[string]string)
 	for _, f := range d.queue.flows {
-		for _, running := range f.running {
+		for subject, running := range f.running {
 			if slices.Contains(lanes, f.lane) {
-				eventIDs = append(eventIDs, running.eventID)
+				events[subject] = running.eventID
 			}
 		}
 	}
-	return eventIDs
+	return events
 }

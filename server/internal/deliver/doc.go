@@ -76,7 +76,7 @@
 // A process that stops, or has more lanes than its share because another one has joined, releases them at once. It
 // finishes and records the attempts that run, and their events wait for that, or if it is killed meanwhile, for 20
 // seconds. So receivers that hang delay no others. Until the attempts have ended, an origin may have twice as many in
-// flight.
+// flight, and a replay of an event does not wait for an attempt for a later event of its subject.
 //
 // Lanes are rows and not jobs of a queue such as River. A job has no lease of a few seconds and no fencing token that a
 // transaction could check. It is also written four times, and a lane only once for each new holder. A process announces

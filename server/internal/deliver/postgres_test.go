@@ -171,7 +171,11 @@ func TestPostgres_twoDaemonsShareTheLanes(t *testing.T) {
 		first.Go(func() { daemons[0].Deliverer.Run(context.WithoutCancel(stopping), stopping) }) // the other one renders
 		create(hung, "")
 		s.eventually("an attempt is running for each origin", func() bool { return did[0].Load() == origins })
+		lock := try(studiotest.OpenSQL(s.t, s.dsn).BeginTx(s.t.Context(), nil))(s.t) // like one that waits for a standby
+		try(lock.ExecContext(s.t.Context(), `SELECT FROM subjects FOR NO KEY UPDATE`))(s.t)
 		defer start(daemons[1])()
+		s.eventuallyTrue("both have lanes", `SELECT count(*) = 2 FROM (SELECT FROM lanes WHERE holder IS NOT NULL GROUP BY holder HAVING count(*) > 64) h`)
+		check(s.t, lock.Rollback())
 		s.eventuallyTrue("both have half of the lanes", `SELECT count(*) = 2 FROM
 			(SELECT FROM lanes WHERE holder IS NOT NULL GROUP BY holder HAVING count(*) = 128) h`)
 		// On a busy machine, the attempts run longer than any real one.

@@ -21,7 +21,7 @@ const (
 func (d *Deliverer) HoldsLease() bool { return d.lanes.Valid() }
 
 // Run delivers events until stop ends, and then waits for the attempts that run. They run under ctx: ending ctx
-// cancels them, and their events are then due again. Run must be called once.
+// cancels them, and their events are then due again, on PostgreSQL within 20 seconds. Run must be called once.
 func (d *Deliverer) Run(ctx, stop context.Context) {
 	var background sync.WaitGroup
 	background.Go(func() { d.replay(stop) })

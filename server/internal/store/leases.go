@@ -5,6 +5,7 @@ import (
 	"crypto/md5" //nolint:gosec // a hash for sharding, not for security
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,7 +22,7 @@ const (
 	// Lease is how long a process keeps its lanes after its last renewal.
 	Lease = 4 * time.Second
 	// releaseDelay is how long the events of running attempts wait after [LeaseHolder.Release], unless the attempts are
-	// saved before. It exceeds the timeout of an attempt.
+	// saved before. It exceeds the timeouts of reading the secrets and of an attempt.
 	releaseDelay = 20 * time.Second
 	// leaseSeparator is between the name of a process and the number of its lease.
 	leaseSeparator = "."
@@ -186,20 +187,21 @@ func (s *Store) HandleClockSetBack(ctx context.Context) (by time.Duration, err e
 	return by, err
 }
 
-// Release releases lanes, which the other processes take with their next renewals. running are the IDs of the events
-// for which attempts are running. The caller must save these attempts within releaseDelay.
-func (h *LeaseHolder) Release(ctx context.Context, lanes []int, running []string) error {
+// Release releases lanes, which the other processes take with their next renewals. running are the subjects for which
+// attempts are running, with the IDs of the events. The caller must save these attempts within releaseDelay. A lane stays
+// if another transaction has locked such a subject of it, so that the others need not wait for that; call Release again.
+func (h *LeaseHolder) Release(ctx context.Context, lanes []int, running map[string]string) error {
 	connection, err := h.connect(ctx)
 	if err != nil {
 		return err
 	}
-	batch := new(pgx.Batch)
-	if len(running) > 0 {
-		batch.Queue(`SELECT id FROM subjects WHERE id IN (SELECT subject_id FROM events WHERE id = ANY($1)) ORDER BY id FOR NO KEY UPDATE`, running)
-		batch.Queue(`UPDATE deliveries d SET due_at = now + $2 FROM events e, (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) clock (now)
-			WHERE e.id = ANY($1) AND d.subject_id = e.subject_id AND d.sequence = e.sequence AND d.due_at <= now`, running, releaseDelay.Microseconds())
-	}
-	batch.Queue(`UPDATE lanes SET holder = NULL WHERE holder = $1 AND lane = ANY($2)`, h.ID, lanes)
+	subjects, batch := slices.Collect(maps.Keys(running)), new(pgx.Batch)
+	batch.Queue(lockSubjects, h.ID, subjects)
+	batch.Queue(`UPDATE deliveries d SET due_at = now + $2 FROM events e, (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) clock (now)
+		WHERE e.id = ANY($1) AND d.subject_id = e.subject_id AND d.subject_id = ANY(`+lockedSubjects+`) AND d.sequence = e.sequence
+			AND d.due_at < now + $2`, slices.Collect(maps.Values(running)), releaseDelay.Microseconds())
+	batch.Queue(`UPDATE lanes SET holder = NULL WHERE holder = $1 AND lane = ANY($2) AND lane NOT IN (SELECT `+laneOfDelivery+` FROM deliveries
+		WHERE subject_id = ANY($3) AND NOT subject_id = ANY(`+lockedSubjects+`))`, h.ID, lanes, subjects)
 	return connection.SendBatch(ctx, batch).Close()
 }
 

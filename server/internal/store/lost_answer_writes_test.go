@@ -276,7 +276,7 @@ var writes = []lostWrite{
 	{name: "LeaseHolder.Release", only: onlyPostgres, prepare: func(c lostCall) func() error {
 		holder := newHolder(c.T, c.Store)
 		try(holder.Renew(c.Context(), false))(c)
-		return func() error { return holder.Release(c.Context(), []int{1}, []string{c.run}) }
+		return func() error { return holder.Release(c.Context(), []int{1}, map[string]string{"a": c.run}) }
 	}},
 	{name: "LeaseHolder.ReleaseAll", only: onlyPostgres, prepare: func(c lostCall) func() error {
 		holder := newHolder(c.T, c.Store)

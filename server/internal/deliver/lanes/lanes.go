@@ -17,8 +17,9 @@ import (
 // Deliverer delivers the events of lanes. Its methods are called by one goroutine at a time, except for Drop.
 type Deliverer interface {
 	// Hold makes it deliver for the lanes of a holding, in addition to those of earlier ones, and begin no more
-	// attempts for those that it releases. It returns the IDs of the events of running attempts for the latter.
-	Hold(Holding) (running []string)
+	// attempts for those that it releases. It returns the subjects of running attempts for the latter, with the IDs of
+	// the events.
+	Hold(Holding) (running map[string]string)
 	// Drop makes it end its attempts and deliver for no lane.
 	Drop()
 	// Scan makes it look for due events in all its lanes, because notifications may have been lost.

@@ -81,9 +81,9 @@ CREATE TABLE acts (
 ) STRICT;
 CREATE INDEX acts_at ON acts (at);
 
--- revocations end access tokens: all tokens of a session, and those of a user that were issued until revoked_at.
+-- revocations are the sessions that have ended, whose access tokens are refused.
 CREATE TABLE revocations (
-    id         TEXT PRIMARY KEY, -- of the session or user, which may be deleted
+    id         TEXT PRIMARY KEY, -- of the session
     revoked_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX revocations_at ON revocations (revoked_at);
