@@ -188,8 +188,8 @@ func (s *Store) HandleClockSetBack(ctx context.Context) (by time.Duration, err e
 }
 
 // Release releases lanes, which the other processes take with their next renewals. running are the subjects for which
-// attempts are running, with the IDs of the events. The caller must save these attempts within releaseDelay. A lane stays
-// if another transaction has locked such a subject of it, so that the others need not wait for that; call Release again.
+// attempts are running, with the IDs of the events. The caller must save these attempts within releaseDelay. If another
+// transaction has locked such a subject, its lane stays, so that the others need not wait for that; call Release again.
 func (h *LeaseHolder) Release(ctx context.Context, lanes []int, running map[string]string) error {
 	connection, err := h.connect(ctx)
 	if err != nil {
