@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"mime"
 	"slices"
 	"strings"
 
@@ -59,14 +60,18 @@ func lowerObject(object map[string]any) {
 	content, _ := object["content"].(map[string]any)
 	for name, described := range maps.Clone(content) {
 		delete(content, name)
-		name, _, _ = strings.Cut(strings.ToLower(name), ";") // the charset is always UTF-8
+		kind, parameters, err := mime.ParseMediaType(name)
+		delete(parameters, "charset") // which is always UTF-8
 		media, _ := described.(map[string]any)
 		items, ok := media["itemSchema"]
 		if !ok {
 			items, ok = media["x-itemSchema"]
 		}
 		if ok { // a stream is an array of its items in JSON
-			name, described = name+"+json", map[string]any{"schema": map[string]any{"type": "array", "items": items}}
+			kind, described = kind+"+json", map[string]any{"schema": map[string]any{"type": "array", "items": items}}
+		}
+		if err == nil {
+			name = mime.FormatMediaType(kind, parameters)
 		}
 		content[name] = described
 	}

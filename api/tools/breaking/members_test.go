@@ -204,6 +204,7 @@ func TestCompare_seesHowAValueIsWritten(t *testing.T) {
 		"such a path, with a token": {moved, "/p/{key}: {parameters: [{name: key, in: path, required: true, schema: {}}, {name: p, in: header, required: true, schema: {}}], get: {security: [{t: []}], responses: {}}}", true},
 		"a list in a form":          {operation(strings.ReplaceAll(field, "type: object}}", "type: array}}"), form, ""), operation(strings.ReplaceAll(field, "{type: object}}", "{type: string}}"), form, ""), true},
 		"a range of media types":    {operation("requestBody: {content: {image/png: {}}}"), operation("requestBody: {content: {image/*: {}}}"), false},
+		"one version of JSON":       {operation("requestBody: {content: {application/json;v=1: {}, application/json;v=2: {}}}"), operation("requestBody: {content: {application/json;v=2: {}}}"), true},
 		"a redirect is removed":     {"/p: {get: {responses: {'303': {description: d}, '400': {description: d}}}}", "/p: {get: {responses: {'400': {description: d}}}}", true},
 		"a parameter is removed":    {operation(list, ""), operation("description: d"), true},
 		"a parameter is required":   {operation(list, ""), operation(list, ", required: true"), true},
