@@ -10,7 +10,7 @@
 // and headers of a response, and defaults. Notifications of webhooks are compared like responses, because the service
 // sends them: an additional member is compatible, and a removed member breaks receivers. So are their headers and
 // query, and callbacks, which are changes of their operation unless they refer to a webhook. The responses to both are
-// compared like requests. The servers of a document are not compared.
+// compared like requests.
 //
 // It does not judge the URLs of servers, the flows of OAuth, an added discriminator, numbers that no float64 holds, and
 // what only texts say, and compares JSON in a field of multipart/form-data like text. It also reports changes that
