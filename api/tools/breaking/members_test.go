@@ -102,6 +102,7 @@ func TestCompare_seesAChangeInEveryPlace(t *testing.T) {
 		"members named like keywords": {"{type: object, properties: {const: {type: string}, allOf: {type: array}}}", "{type: object, properties: {const: {type: string}, allOf: {type: array}}}", ""},
 		"a list of one type":          {"{type: string}", "{type: [string]}", ""},
 		"fewer types":                 {"{type: [boolean, integer]}", "{type: boolean}", "sent"},
+		"fewer types, but numbers":    {"{type: [boolean, integer, number]}", "{type: [boolean, number]}", ""},
 		"more types":                  {"{type: boolean}", "{type: [boolean, string]}", "received"},
 		"null":                        {"{type: string}", "{type: [string, 'null']}", "received"},
 		"a required member":           {"{type: object, properties: {a: {type: string}}}", "{type: object, required: [a], properties: {a: {type: string}}}", "sent"},
@@ -134,9 +135,9 @@ func TestCompare_seesAChangeInEveryPlace(t *testing.T) {
 				operations = append(operations, fmt.Sprintf("%s /%s/%d", map[bool]string{true: "PUT", false: "GET"}[strings.HasPrefix(item, "put")], direction, i))
 			}
 			for i, operation := range operations {
-				found := slices.IndexFunc(breaks, func(b finding) bool { return b.operation == operation })
-				if want := strings.Contains(change.breaks, direction); found >= 0 != want {
-					t.Errorf("%s: %s breaks: %t, want %t; %s", name, operation, found >= 0, want, slices.Concat([]string{""}, items)[i])
+				found := slices.DeleteFunc(slices.Clone(breaks), func(b finding) bool { return b.operation != operation })
+				if want := strings.Contains(change.breaks, direction); len(found) > 0 != want || len(found) > 1 && strings.Contains(name, "null") {
+					t.Errorf("%s: %s breaks: %v, want %t; %s", name, operation, found, want, slices.Concat([]string{""}, items)[i])
 				}
 			}
 		}

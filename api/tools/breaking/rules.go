@@ -200,9 +200,10 @@ func (c *comparison) values(at string, sent bool, open, closed *openapi3.Schema)
 		c.enums = append(c.enums, open, closed)
 	}
 	report(open.Enum == nil && closed.Enum != nil, "other values")
-	isNarrower := len(open.Type.Slice()) > len(closed.Type.Slice()) // in text, oasdiff takes this for compatible
+	isNarrower := len(open.Type.Slice()) > len(closed.Type.Slice()) // in text, oasdiff takes this for compatible, but for null
 	report(isNarrower && closed.Type != nil && slices.ContainsFunc(*open.Type, func(of string) bool {
-		return !closed.Type.Includes(of) && !closed.Type.Includes(openapi3.TypeString)
+		isWithin := of == openapi3.TypeInteger && closed.Type.Includes(openapi3.TypeNumber)
+		return !isWithin && of != openapi3.TypeNull && !closed.Type.Includes(of) && !closed.Type.Includes(openapi3.TypeString)
 	}), "other types")
 	report(open.Items == nil && closed.Items != nil && (open.Type == nil || open.Type.Includes(openapi3.TypeArray)), "other elements")
 	report(closed.Format == "date-time" && (open.Format == "date" || open.Format == "time"), "the format "+open.Format)
