@@ -95,7 +95,7 @@ webhooks:
       responses:
         2XX: { description: Taken., content: { application/json: { schema: { type: object } } } }
         '410': { description: Gone. }
-  lipsync_event:
+  lipsync event:
     post:
       responses:
         2XX: { description: Taken. }
@@ -117,8 +117,8 @@ func TestCompare_findsBrokenOperations(t *testing.T) {
 
 		"an operation is new":     {"  /users/refresh:\n", "  /users/renew: { get: { responses: { '204': { description: D } } } }\n  /users/refresh:\n", ""},
 		"an operation is removed": {"  /users/refresh:\n", "  /users/renew:\n", refresh},
-		"a webhook is removed":    {"  lipsync_event:\n", "  another_event:\n", "webhook lipsync_event"},
-		"a webhook is no POST":    {"  lipsync_event:\n    post:", "  lipsync_event:\n    put:", "webhook lipsync_event"},
+		"a webhook is removed":    {"  lipsync event:\n", "  another event:\n", "webhook lipsync event"},
+		"a webhook is no POST":    {"  lipsync event:\n    post:", "  lipsync event:\n    put:", "webhook lipsync event"},
 		"a POST is not repeated":  {"      x-idempotent: true\n", "", "POST /users/logout"},
 		"a GET is not repeated":   {"  /lines:\n    get:\n", "  /lines:\n    get:\n      x-idempotent: false\n", "GET /lines"},
 
@@ -167,7 +167,7 @@ func TestCompare_findsBrokenOperations(t *testing.T) {
 		"a callback loses a header":              {"            parameters: [ { name: X-Sent, in: header, schema: { type: string } } ]\n", "", refresh},
 		"a callback has another URL":             {"'{$request.body#/url}':\n", "'{$request.body#/callback}':\n", refresh},
 		"a callback is removed":                  {"        done:\n", "        ended:\n", refresh},
-		"a callback refers to what is new":       {"{ $ref: '#/webhooks/avatar_event' } }", "{ $ref: '#/webhooks/avatar_event' } }\n        more: { '{$url}': { $ref: '#/webhooks/lipsync_event' } }", ""},
+		"a callback refers to what is new":       {"{ $ref: '#/webhooks/avatar_event' } }", "{ $ref: '#/webhooks/avatar_event' } }\n        more: { '{$url}': { $ref: '#/webhooks/lipsync event' } }", ""},
 		"a receiver of a callback must know":     {", '404': { description: Unknown. }", "", refresh},
 		"a receiver may respond with less":       {"2XX: { description: Taken., ", "'200': { description: Taken., ", event},
 		"a receiver must not respond with 410":   {"        '410': { description: Gone. }\n", "", event},

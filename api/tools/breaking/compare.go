@@ -60,7 +60,7 @@ func operationName(method, path string) string {
 		return operation
 	}
 	if event, ok := strings.CutPrefix(path, webhookPath); ok {
-		event, _, _ = strings.Cut(event, " ")
+		event, _, _ = strings.Cut(event, methodPath)
 		return "webhook " + event
 	}
 	if operation, ok := strings.CutPrefix(path, callbackPath); ok {
@@ -75,6 +75,7 @@ const (
 	webhookPath    = "/webhook:"
 	callbackPath   = "/callback:"
 	callbackName   = "/name:"
+	methodPath     = "/method:"
 	responsePath   = "/response:"
 	parametersPath = "/parameters:"
 )
@@ -147,7 +148,7 @@ func loadDocument(content []byte) (*load.SpecInfo, error) {
 // addNotifications adds the operations of a webhook or callback as paths, and the responses to them.
 func addNotifications(document *openapi3.T, path string, item *openapi3.PathItem) {
 	for method, operation := range item.Operations() {
-		at := path + " " + method
+		at := path + methodPath + method
 		document.Paths.Set(at, asResponse(operation, slices.Concat(item.Parameters, operation.Parameters)))
 		for status, response := range operation.Responses.Map() {
 			document.Paths.Set(at+responsePath+status, asRequest(response.Value.Content))
