@@ -121,6 +121,7 @@ func TestCompare_findsBrokenOperations(t *testing.T) {
 		"a webhook is no POST":    {"  lipsync event:\n    post:", "  lipsync event:\n    put:", "webhook lipsync event"},
 		"a POST is not repeated":  {"      x-idempotent: true\n", "", "POST /users/logout"},
 		"a GET is not repeated":   {"  /lines:\n    get:\n", "  /lines:\n    get:\n      x-idempotent: false\n", "GET /lines"},
+		"a POST never was":        {"  /users/refresh:\n    post:\n", "  /users/refresh:\n    post:\n      x-idempotent: false\n", ""},
 
 		"an operation needs a token":              {"      security: []\n", "", login},
 		"an operation needs no token":             {"security: [ bearer: [] ]\n", "", ""},

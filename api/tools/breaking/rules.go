@@ -54,7 +54,7 @@ func compareOperations(before, after *openapi3.T) (breaks []finding) {
 				operation: operationName(method, path), before: before, after: after,
 				compared: make(map[[2]*openapi3.Schema]bool), callback: strings.HasPrefix(path, callbackPath),
 			}
-			c.compare(old, item.GetOperation(method))
+			c.compare(method, old, item.GetOperation(method))
 			enums = append(enums, c.enums...)
 			breaks = append(breaks, c.breaks...)
 		}
@@ -69,9 +69,9 @@ func (c *comparison) add(rule, format string, args ...any) {
 	c.breaks = append(c.breaks, finding{c.operation, rule, fmt.Sprintf(format, args...), c.callback})
 }
 
-func (c *comparison) compare(before, after *openapi3.Operation) {
+func (c *comparison) compare(method string, before, after *openapi3.Operation) {
 	c.security(before, after)
-	if was, is := before.Extensions["x-idempotent"], after.Extensions["x-idempotent"]; was != is && (was == true || is == false) {
+	if isIdempotent(method, before) && !isIdempotent(method, after) {
 		c.add("idempotent-removed", "a request must no longer be repeated")
 	}
 	if before.RequestBody != nil && after.RequestBody != nil {
@@ -84,6 +84,12 @@ func (c *comparison) compare(before, after *openapi3.Operation) {
 			c.add("redirect-removed", "the response is no longer %s", status)
 		}
 	}
+}
+
+// isIdempotent reports whether a request may be repeated: what the operation says, or else what its method does.
+func isIdempotent(method string, operation *openapi3.Operation) bool {
+	said, ok := operation.Extensions["x-idempotent"].(bool)
+	return said || !ok && slices.Contains([]string{"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"}, method)
 }
 
 // security requires that each way to authenticate a request is still one.
