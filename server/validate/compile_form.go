@@ -69,7 +69,11 @@ func (c *compiler) part(p *part, at, encoding *document.Node, headers map[*docum
 	p.setMedia(encoding.Get("contentType"))
 	if p.streamed {
 		for _, n := range p.shape.Nodes {
-			p.size = c.opaque(at, n)
+			size := cmp.Or(c.opaque(at, n), p.size)
+			if p.size != nil && *size != *p.size {
+				c.Unsupported(at, "limits the length of a part twice")
+			}
+			p.size = size
 		}
 		for _, n := range p.shape.Some {
 			if c.opaque(at, n) != nil {

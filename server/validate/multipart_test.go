@@ -25,7 +25,7 @@ const partsContent = `"multipart/form-data": {
 		"file": {"type": "string", "format": "binary", "maxLength": 2000},
 		"photo": {},
 		"photos": {"type": "array", "minItems": 2, "items": {"type": "string", "format": "binary"}}},
-		"patternProperties": {"^code": {"type": "string"}},
+		"patternProperties": {"^code": {"type": "string"}, "^file": {"type": "string", "format": "binary"}},
 		"oneOf": [{"properties": {"kind": {"type": "string", "const": "a"}}}, {"required": ["kind"], "properties": {"kind": {"type": "string", "const": "b"}}}]},
 	"encoding": {
 		"photo": {"contentType": "image/png, image/*", "headers": {"X-Width": {"required": true, "schema": {"type": "integer"}}}},

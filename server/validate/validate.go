@@ -57,7 +57,7 @@
 //   - a media type with a charset other than UTF-8, and a range with parameters, except for parts
 //   - a media type that differs from another one in its case or charset only
 //   - a schema that constrains more than the length of a body that is not JSON, text or a form, or of such a part its
-//     length only in an alternative
+//     length twice, or only in an alternative
 //   - the style of a part, and the headers of a form field
 //   - a schema beside an itemSchema
 //   - of OpenAPI 3.2: parameters in querystring, the style cookie, allowReserved outside of queries, security schemes
