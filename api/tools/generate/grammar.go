@@ -137,21 +137,23 @@ func areNames(value *yaml.Node) bool {
 // checkGrammar returns an error for each part of a document that is outside of the grammar. Nothing is generated for
 // callbacks, so they may be outside.
 func checkGrammar(file string, document *openapi3.T) error {
-	g := grammar{faults{file: file}}
+	g := grammar{faults: faults{file: file}}
 	eachOperation(document, func(item *openapi3.PathItem, o *openapi3.Operation) {
 		if o == item.Query || slices.Contains(slices.Collect(maps.Values(item.AdditionalOperations)), o) {
 			g.fail(locate(o.Origin), "the methods of OpenAPI 3.2 are not generated: use POST")
-		}
-		switch {
-		case o.OperationID == "": // it names the types, methods and files
-			g.fail(locate(o.Origin), "an operation without an operationId is not generated: give it one")
-		case len(url.QueryEscape(o.OperationID)) > 200:
-			g.fail(locate(o.Origin, "operationId"), "an operationId of more than 200 escaped bytes is no name for a file: choose another")
 		}
 		for status, response := range o.Responses.Map() {
 			if strings.HasPrefix(status, "1") {
 				g.fail(locate(cmp.Or(response.Origin, response.Value.Origin)), "the status %s is not generated, because it ends no request: remove it", status)
 			}
+		}
+	})
+	eachOperation(&openapi3.T{Paths: document.Paths}, func(_ *openapi3.PathItem, o *openapi3.Operation) {
+		switch {
+		case o.OperationID == "": // it names the types, methods and files
+			g.fail(locate(o.Origin), "an operation without an operationId is not generated: give it one")
+		case len(url.QueryEscape(o.OperationID)) > 200:
+			g.fail(locate(o.Origin, "operationId"), "an operationId of more than 200 escaped bytes is no name for a file: choose another")
 		}
 	})
 	all := partsOf(document)
