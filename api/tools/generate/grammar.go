@@ -54,6 +54,7 @@ func (g *grammar) value(value *yaml.Node, isMap bool) {
 		switch {
 		case isMap:
 			g.value(member, false)
+		case strings.HasPrefix(name, "x-") && name != "x-itemSchema": // what is in another extension is of no matter
 		case !hasWord(values+" example examples", name):
 			g.value(member, hasWord(keyed, name))
 		}
