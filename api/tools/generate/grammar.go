@@ -16,7 +16,10 @@ import (
 )
 
 // grammar refuses the parts of a document that generate has no code for. The package documentation lists them.
-type grammar struct{ faults }
+type grammar struct {
+	faults
+	items map[string]bool // the path items that a path or webhook refers to
+}
 
 // checkText returns an error for each reference and keyword that kin-openapi would follow or ignore, although there is
 // no code for it. The validator must have accepted the document.
@@ -25,7 +28,7 @@ func checkText(file string, text []byte) error {
 	if err := yaml.Unmarshal(text, &whole); err != nil { // the document is JSON that is no YAML
 		return unplaced(file, err)
 	}
-	g := grammar{faults{file: file}}
+	g := grammar{faults{file: file}, map[string]bool{}}
 	g.numbers(&whole)
 	g.value(&whole, false)
 	return g.err()
@@ -76,6 +79,9 @@ func target(node *yaml.Node) *yaml.Node {
 // extensions with a wrong value, and those of oapi-codegen but those that choose names and types.
 func (g *grammar) keyword(name string, value *yaml.Node) {
 	at := openapi3.Location{Line: value.Line, Column: value.Column}
+	if hasWord("paths webhooks pathItems", name) {
+		g.pathItems(value, name == "pathItems")
+	}
 	switch {
 	case (name == "$ref" || name == "$dynamicRef") && value.Kind == yaml.ScalarNode:
 		parts := strings.Split(value.Value, "/")
@@ -84,7 +90,7 @@ func (g *grammar) keyword(name string, value *yaml.Node) {
 			g.fail(at, "a reference to a media type is not generated: write the media type in its place")
 		case parts[0] != "#" || len(parts) != 4 && (len(parts) != 3 || parts[1] == "components"):
 			g.fail(at, "a reference to a part of a component is not generated: name the part in components, and refer to that")
-		case strings.Contains(value.Value, "%"):
+		case parts[1] == "components" && strings.Contains(value.Value, "%"):
 			g.fail(at, "a reference with escapes is not generated: write the name as it is in components")
 		}
 	case hasWord("mapping paths properties", name):
@@ -115,6 +121,22 @@ func (g *grammar) names(object *yaml.Node) {
 		if key := object.Content[i]; strings.ContainsFunc(key.Value, isUnwritable) {
 			g.fail(openapi3.Location{Line: key.Line, Column: key.Column}, "the name %q has a quote or a control character: rename it", key.Value)
 		}
+	}
+}
+
+// pathItems refuses the path items of a map that are those of others too, because their operations would be.
+func (g *grammar) pathItems(all *yaml.Node, areForOthers bool) {
+	for i := 1; i < len(all.Content); i += 2 {
+		var item struct {
+			Ref yaml.Node `yaml:"$ref"`
+		}
+		_ = all.Content[i].Decode(&item) // the validator has accepted it
+		ref := target(&item.Ref)
+		if ref.Value != "" && (areForOthers || g.items[ref.Value] || !strings.HasPrefix(ref.Value, "#/components/")) {
+			at := openapi3.Location{Line: ref.Line, Column: ref.Column}
+			g.fail(at, "the path item of several paths is not generated: write one for each, with other operationIds")
+		}
+		g.items[ref.Value] = true
 	}
 }
 
