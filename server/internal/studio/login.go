@@ -48,7 +48,7 @@ func (t Throttle) Wait(failures int, last, now time.Time) time.Duration {
 		return 0
 	}
 	delay := min(time.Second<<min(failures-t.Free, 20), t.Longest)
-	if now.Before(last) { // the clock was set back
+	if last.Sub(now) > delay { // the clock was set back; that of another daemon may be a little ahead
 		return 0
 	}
 	return max(0, last.Add(delay).Sub(now))
@@ -110,14 +110,14 @@ func (s *Service) seeAddress(ctx context.Context, session RefreshToken, client n
 
 // authenticate returns the user with an email and a password, as Login does.
 func (s *Service) authenticate(ctx context.Context, client netip.Addr, email, password string) (User, error) {
-	email, now := s.NormalizeEmail(email), s.now()
+	email = s.NormalizeEmail(email)
 	address := addressOf(client)
 	user, err := s.Store.UserByEmail(ctx, email)
 	unknown := errors.Is(err, ErrNotFound) || !user.DisabledAt.IsZero()
 	if err != nil && !unknown {
 		return User{}, err
 	}
-	known, err := s.Store.KnowsAddress(ctx, user.ID, address, now.Add(-AddressMemory))
+	known, err := s.Store.KnowsAddress(ctx, user.ID, address, s.now().Add(-AddressMemory))
 	if err != nil {
 		return User{}, err
 	}
@@ -130,8 +130,7 @@ func (s *Service) authenticate(ctx context.Context, client netip.Addr, email, pa
 		return User{}, err
 	}
 	defer release()
-	now = s.now()
-	if wait, err := s.Store.LoginWait(ctx, throttles, now); err != nil || wait > 0 {
+	if wait, err := s.Store.LoginWait(ctx, throttles, s.now()); err != nil || wait > 0 {
 		return User{}, tooManyTries(err, wait)
 	}
 	done, err := s.comparisons.acquire(ctx, address, known)
@@ -140,8 +139,8 @@ func (s *Service) authenticate(ctx context.Context, client netip.Addr, email, pa
 	}
 	defer done()
 	// The login is counted as failed before the comparison, so that other daemons do not compare more guesses
-	// than allowed in the meantime.
-	if wait, err := s.Store.CountLogin(ctx, throttles, now); err != nil || wait > 0 {
+	// than allowed in the meantime. Its time is not from before the queue, in which others may have failed.
+	if wait, err := s.Store.CountLogin(ctx, throttles, s.now()); err != nil || wait > 0 {
 		return User{}, tooManyTries(err, wait)
 	}
 	err = s.checkPassword(ctx, user, unknown, password)
