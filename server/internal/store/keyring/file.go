@@ -55,6 +55,9 @@ func (k *Keyring) Create(path string) error {
 	if err := create(path, k.text); err != nil {
 		return err
 	}
+	if err := regularfile.SyncDirectory(filepath.Dir(path)); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
 	k.path = path
 	return nil
 }
@@ -117,7 +120,7 @@ func (k *Keyring) reload() bool {
 	return true
 }
 
-// create writes a new file that survives a power failure.
+// create writes a new file, which survives a power failure when its directory is synced.
 func create(path, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -127,10 +130,7 @@ func create(path, text string) error {
 		return err
 	}
 	_, err = file.WriteString(text)
-	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
-		err = regularfile.SyncDirectory(filepath.Dir(path))
-	}
-	if err != nil {
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		err = errors.Join(err, os.Remove(path))
 	}
 	return err
