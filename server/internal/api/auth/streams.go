@@ -21,8 +21,9 @@ var errEnded = &server.Error{
 }
 
 // Middleware ends what goes on when the token of the caller is revoked. A request whose body arrived after that gets
-// 401: otherwise a client could begin requests before, and send the rest of the bodies long after. An upload ends at
-// once, and the stream of streamEvents within a second, which also ends when the token expires.
+// 401: otherwise a client could begin requests before, and send the rest of the bodies long after. An upload ends with
+// its next bytes, and the stream of streamEvents within a second. A stream also ends when the token expires, or its
+// signing key is removed; uploads go on then, because rotations remove old keys.
 func (t *Tokens) Middleware(next gen.StrictHandlerFunc, _ string) gen.StrictHandlerFunc {
 	return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
 		token, ok := server.PrincipalValue[*access](ctx)
