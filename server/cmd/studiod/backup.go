@@ -40,7 +40,8 @@ func restoreCommand() *cli.Command {
 		`The command checks the backup, and migrates tables of an earlier version. Copy the key file of the backup next to
 the database, with the name of the database and the extension .keys, or set it as --key-file of studiod serve. If the
 key of the backup is missing, the command says in which file.
-Events that were pending in the backup are sent again, with the same ids.
+Events that were pending in the backup are sent again, with the same ids. Access tokens from before are no longer
+valid; clients renew those of sessions in the backup with refresh tokens.
 
 From a backup by --backup of studiod serve, the command restores the files and the database. It needs the key file
 first. PLACE is the value of --backup, and TIME is in UTC: the latest backup that begins with it is restored, or the
@@ -49,6 +50,7 @@ and skipped, unless TIME is its whole time. If the command is interrupted, run i
 
 Restore PostgreSQL with its own program, to an empty database. Its files are restored from PLACE@TIME:
     `+restoreLine+`
+    studiod token rotate --revoke
 
 Example: studiod restore --db sqlite:studio.db studio-2026-01-31.db
 Example: studiod restore --key-file studio.keys s3://BUCKET/PREFIX@2026-11-22T10:00`)

@@ -14,12 +14,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
-const (
-	// signingKeyName is the name of the first key that signs access tokens. The names of later keys contain
-	// the time from which they are used.
-	signingKeyName = "access-token"
-	signingKeyFrom = signingKeyName + " from "
-)
+// signingKeyFrom is the begin of the name of a later key, before the time from which it is used.
+const signingKeyFrom = store.AccessTokenKey + " from "
 
 func rotateTokensCommand() *cli.Command {
 	return described(leaf("rotate", "sign access tokens with a new key", "", []cli.Flag{
@@ -44,7 +40,7 @@ func signingKeys(ctx context.Context, db *store.Store) (map[string]auth.SigningK
 			if key.From, err = time.Parse(time.RFC3339, from); err != nil {
 				return nil, fmt.Errorf("signing key %q: %w", name, err)
 			}
-		} else if name != signingKeyName {
+		} else if name != store.AccessTokenKey {
 			continue
 		}
 		keys[name] = key
@@ -56,7 +52,7 @@ func signingKeys(ctx context.Context, db *store.Store) (map[string]auth.SigningK
 func (d *daemon) openTokens(ctx context.Context) (err error) {
 	keys, err := d.readSigningKeys(ctx)
 	if err == nil && len(keys) == 0 {
-		if _, err = d.store.Key(ctx, signingKeyName, auth.NewSeed); err == nil {
+		if _, err = d.store.Key(ctx, store.AccessTokenKey, auth.NewSeed); err == nil {
 			keys, err = d.readSigningKeys(ctx)
 		}
 	}

@@ -41,11 +41,11 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	return writeInto(ctx, db, path)
+	return writeInto(ctx, db, path, "")
 }
 
-// writeInto writes a whole database to a new file.
-func writeInto(ctx context.Context, db *sql.DB, path string) (err error) {
+// writeInto writes a whole database to a new file, without what the statement without deletes, unless that is "".
+func writeInto(ctx context.Context, db *sql.DB, path, without string) (err error) {
 	partial := path + ".partial"
 	if err := createPrivate(partial, os.O_EXCL); err != nil {
 		return err
@@ -58,11 +58,28 @@ func writeInto(ctx context.Context, db *sql.DB, path string) (err error) {
 	if _, err := db.ExecContext(ctx, `VACUUM INTO ?`, partial); err != nil {
 		return err
 	}
+	if without != "" {
+		if err := execOn(ctx, partial, without); err != nil {
+			return err
+		}
+	}
 	return regularfile.Rename(partial, path)
 }
 
-// Restore creates the database that dsn names from a backup and migrates it. It returns fs.ErrExist if
-// there is a database already, and [ErrDamaged] or [ErrNewer] if the backup cannot be used.
+// execOn executes a statement on a file that is of no use if that is interrupted.
+func execOn(ctx context.Context, path, query string) error {
+	db, err := sql.Open("sqlite", anyModeDSN(path, "_pragma=journal_mode(OFF)"))
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, query)
+	return errors.Join(err, db.Close())
+}
+
+// Restore creates the database that dsn names from a backup and migrates it. Keys that sign access tokens are not
+// restored: the database lacks sessions that began after the backup, so that their tokens could not be revoked.
+// Restore returns fs.ErrExist if there is a database already, and [ErrDamaged] or [ErrNewer] if the backup cannot be
+// used.
 func Restore(ctx context.Context, backup, dsn string) (err error) {
 	path, ok := strings.CutPrefix(dsn, "sqlite:")
 	if !ok {
@@ -92,7 +109,7 @@ func Restore(ctx context.Context, backup, dsn string) (err error) {
 	}
 	// Whoever left a partial file behind no longer has the lock.
 	if err = os.Remove(path + ".partial"); err == nil || errors.Is(err, fs.ErrNotExist) {
-		err = writeInto(ctx, from, path)
+		err = writeInto(ctx, from, path, `DELETE FROM signing_keys WHERE name LIKE '`+AccessTokenKey+`%'`)
 	}
 	if err = errors.Join(err, lock.Close()); err != nil {
 		return err

@@ -40,8 +40,7 @@ func TestBackup_restoresEveryRow(t *testing.T) {
 	create(t, db, subject("after", 2))
 	check(t, db.Close())
 
-	info := try(os.Stat(backup))(t)
-	if info.Mode().Perm() != 0o600 {
+	if info := try(os.Stat(backup))(t); info.Mode().Perm() != 0o600 {
 		t.Errorf("the mode of the backup is %v", info.Mode())
 	}
 	restored := "sqlite:" + filepath.Join(directory, "elsewhere", "studio.db")
@@ -50,13 +49,11 @@ func TestBackup_restoresEveryRow(t *testing.T) {
 	if got := pendingEvents(t, again); len(got) != 10 || !slices.Equal(got, want) {
 		t.Errorf("%v are pending after the restore, want %v", got, want)
 	}
-	violations := try(again.Check(t.Context()))(t)
-	if len(violations) > 0 {
+	if violations := try(again.Check(t.Context()))(t); len(violations) > 0 {
 		t.Errorf("the restored database: %v", violations)
 	}
 	check(t, again.Close())
-	left, err := filepath.Glob(filepath.Join(directory, "*", "*.partial"))
-	if check(t, err); len(left) > 0 {
+	if left := try(filepath.Glob(filepath.Join(directory, "*", "*.partial")))(t); len(left) > 0 {
 		t.Errorf("files are left: %v", left)
 	}
 }
@@ -87,8 +84,7 @@ func TestBackup_isASnapshotDuringWrites(t *testing.T) {
 		check(t, db.Backup(t.Context(), backup))
 		restored := fmt.Sprintf("sqlite:%s-restored", backup)
 		check(t, store.Restore(t.Context(), backup, restored))
-		violations, err := studiotest.Open(t, restored).Check(t.Context())
-		if check(t, err); len(violations) > 0 {
+		if violations := try(studiotest.Open(t, restored).Check(t.Context()))(t); len(violations) > 0 {
 			t.Errorf("backup %d: %v", i, violations)
 		}
 	}

@@ -11,6 +11,10 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/store/keyring"
 )
 
+// AccessTokenKey is the name of the first key that signs access tokens. The names of later ones, and no others, begin
+// with it.
+const AccessTokenKey = "access-token"
+
 // sealBatch bounds the webhook secrets that Seal encrypts in one transaction.
 const sealBatch = 500
 
