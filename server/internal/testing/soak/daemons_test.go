@@ -175,13 +175,14 @@ func TestRollingUpdate_toNextVersion(t *testing.T) {
 		try(migration.ExecContext(t.Context(), statement))(t)
 	}
 	check(t, migration.Commit())
-	second := d.start()
+	second, secondLogs := d.start(), 0
 	for _, restart := range []bool{true, false} {
 		d.connect(first, second)
 		check(t, first.AwaitLog(evenLanes))
-		check(t, second.AwaitLog(evenLanes))
+		check(t, second.AwaitLogAfter(secondLogs, evenLanes))
 		_, accepted, _ := r.count()
-		firstLogs, secondLogs := len(first.Log()), len(second.Log())
+		firstLogs := len(first.Log())
+		secondLogs = len(second.Log())
 		r.waitAccepted(accepted + some)
 		check(t, first.AwaitLogAfter(firstLogs, "delivery attempted"))
 		check(t, second.AwaitLogAfter(secondLogs, "delivery attempted"))
