@@ -111,11 +111,13 @@ func (d *Deliverer) call(f func()) {
 func (d *Deliverer) Hold(holding lanes.Holding) (running map[string]string) {
 	result := make(chan map[string]string, 1)
 	d.call(func() {
+		var events map[string]string
 		if len(holding.Released) > 0 {
 			d.dropLanes(holding.Released)
+			events = d.runningIn(holding.Released)
 		}
 		d.holdLanes(holding)
-		result <- d.runningIn(holding.Released)
+		result <- events
 	})
 	select {
 	case <-d.closed:
@@ -185,10 +187,11 @@ func (d *Deliverer) leaseExpired() bool {
 func (d *Deliverer) runningIn(lanes []int) map[string]string {
 	events := make(map[string]string)
 	for _, f := range d.queue.flows {
+		if len(f.running) == 0 || !slices.Contains(lanes, f.lane) {
+			continue
+		}
 		for subject, running := range f.running {
-			if slices.Contains(lanes, f.lane) {
-				events[subject] = running.eventID
-			}
+			events[subject] = running.eventID
 		}
 	}
 	return events

@@ -121,7 +121,7 @@ func (h *LeaseHolder) renew(ctx context.Context, leaving bool, ended []string) (
 		clockSetBack = tag.RowsAffected() > 0
 		return nil
 	})
-	batch.Queue(renew+` RETURNING (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`, h.ID, leaving).Query(func(rows pgx.Rows) error {
+	batch.Queue(renew+` RETURNING `+postgresDialect{}.clock(), h.ID, leaving).Query(func(rows pgx.Rows) error {
 		tag, err := pgx.ForEachRow(rows, []any{&now}, func() error { return nil })
 		renewed = tag.RowsAffected() > 0
 		return err
@@ -197,7 +197,7 @@ func (h *LeaseHolder) Release(ctx context.Context, lanes []int, running map[stri
 	}
 	subjects, batch := slices.Collect(maps.Keys(running)), new(pgx.Batch)
 	batch.Queue(lockSubjects, h.ID, subjects)
-	batch.Queue(`UPDATE deliveries d SET due_at = now + $2 FROM events e, (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) clock (now)
+	batch.Queue(`UPDATE deliveries d SET due_at = now + $2 FROM events e, (SELECT `+postgresDialect{}.clock()+`) clock (now)
 		WHERE e.id = ANY($1) AND d.subject_id = e.subject_id AND d.subject_id = ANY(`+lockedSubjects+`) AND d.sequence = e.sequence
 			AND d.due_at < now + $2`, slices.Collect(maps.Values(running)), releaseDelay.Microseconds())
 	batch.Queue(`UPDATE lanes SET holder = NULL WHERE holder = $1 AND lane = ANY($2) AND lane NOT IN (SELECT `+laneOfDelivery+` FROM deliveries
