@@ -232,12 +232,19 @@ func (p *Pool) acquire() (free int) {
 // now returns the time by the clock of the database.
 func (p *Pool) now() time.Time { return time.Now().Add(p.clockOffset) }
 
-// readClock reads the clock of a shared database once every sharedPollInterval.
+// readClock reads the clock of a shared database once every pollInterval, and makes due what a wrong clock has delayed.
 func (p *Pool) readClock(stop context.Context) (err error) {
-	if p.shared && time.Since(p.clockRead) >= sharedPollInterval {
-		if p.clockOffset, err = p.Store.ClockOffset(stop); err == nil {
-			p.clockRead = time.Now()
-		}
+	if time.Since(p.clockRead) < p.pollInterval {
+		return nil
+	}
+	if p.shared {
+		p.clockOffset, err = p.Store.ClockOffset(stop)
+	}
+	if err == nil {
+		err = p.Store.HastenRenderings(stop, p.now())
+	}
+	if err == nil {
+		p.clockRead = time.Now()
 	}
 	return err
 }

@@ -14,6 +14,9 @@ import (
 // RenderLease is how long a process holds a rendering after the last [Store.RenewRenderings].
 const RenderLease = 15 * time.Second
 
+// maxRenderPause is longer than any pause before a rendering is retried.
+const maxRenderPause = 2 * time.Minute
+
 // ClaimRenderings claims up to n due renderings for the process with the ID by, and returns their subjects. It
 // returns fewer if fewer are due. A claim lasts for [RenderLease]; see [Store.RenewRenderings]. If more are due, each
 // claim goes to the user with the fewest running renderings, and among those to the one who has waited the longest
@@ -215,6 +218,12 @@ func (s *Store) ReleaseRenderings(ctx context.Context, by string, except []strin
 	where.add("process_id = ?", by)
 	where.add("NOT (" + s.engine.in("subject_id", where.elements(s.engine, except)) + ")")
 	return s.exec(ctx, `UPDATE renderings SET process_id = NULL WHERE `+where.sql, where.args...)
+}
+
+// HastenRenderings makes the renderings due whose time is later than that of any retry. A clock was ahead when it was
+// written, or is set back.
+func (s *Store) HastenRenderings(ctx context.Context, now time.Time) error {
+	return s.exec(ctx, `UPDATE renderings SET due_at = $1 WHERE due_at > $2`, micros(now), micros(now.Add(maxRenderPause)))
 }
 
 // ClockOffset returns how far the clock of the database is ahead of that of this process. It is 0 on SQLite,
