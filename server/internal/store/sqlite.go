@@ -308,7 +308,7 @@ func (e *sqlite) truncateLog(ctx context.Context) error {
 // emptyLog is truncateLog without a wait for readers. It reports whether it has emptied the log. If not, it does
 // nothing for emptyPause.
 func (e *sqlite) emptyLog(ctx context.Context) bool {
-	if time.Since(time.Unix(0, e.notEmptied.Load())) < emptyPause {
+	if age := time.Since(time.Unix(0, e.notEmptied.Load())); age >= 0 && age < emptyPause { // the clock may be set back
 		return false
 	}
 	connection, err := e.writer.Conn(ctx)

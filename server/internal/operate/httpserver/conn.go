@@ -22,7 +22,7 @@ type conn struct {
 	streams int // open HTTP/2 requests
 	weight  int // number of connections that it counts as
 
-	active   atomic.Int64 // time of the last activity, in Unix nanoseconds
+	active   atomic.Int64 // time of the last activity, in nanoseconds since the listener began
 	serving  atomic.Int32 // requests that have been received completely and are being handled
 	requests atomic.Int64 // HTTP/2 requests that reached a handler
 	received atomic.Int64 // bytes of bodies that handlers have read, and bodyBytes more for each body
@@ -48,7 +48,7 @@ func newConn(l *Listener, inner net.Conn) *conn {
 
 // touch marks the connection as active. It returns the time.
 func (c *conn) touch() (now int64) {
-	now = time.Now().UnixNano()
+	now = int64(time.Since(c.listener.began))
 	c.active.Store(now)
 	return now
 }

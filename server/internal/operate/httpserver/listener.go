@@ -93,6 +93,7 @@ type Listener struct {
 	net.Listener
 
 	cfg       Config
+	began     time.Time // times are relative to it, so that setting the clock changes none
 	bodyBytes atomic.Int64
 	unread    unread
 	idle      time.Duration // set by Install; 0 is no limit
@@ -124,7 +125,7 @@ func New(inner net.Listener, cfg Config) *Listener {
 	cfg.MaxBodyBytes = cmp.Or(cfg.MaxBodyBytes, DefaultMaxBodyBytes)
 	cfg.MaxResponseBytes = cmp.Or(cfg.MaxResponseBytes, DefaultMaxResponseBytes)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
-	l := &Listener{Listener: inner, cfg: cfg, networks: make(map[netip.Prefix]*network)}
+	l := &Listener{Listener: inner, cfg: cfg, began: time.Now(), networks: make(map[netip.Prefix]*network)}
 	l.unread.waiting = make(map[*response]struct{})
 	l.unread.timer = time.AfterFunc(time.Hour, l.relieve)
 	l.unread.timer.Stop()
@@ -296,7 +297,7 @@ func (l *Listener) unlock(victims []*conn) {
 func (l *Listener) evict(of *network, except *conn) []*conn {
 	var candidates []candidate[*conn]
 	share := l.cfg.MaxConnections / max(1, len(l.networks))
-	stalledSince := time.Now().Add(-stalled).UnixNano()
+	stalledSince := int64(time.Since(l.began) - stalled)
 	collect := func(n *network) {
 		for c := range n.conns {
 			active := c.active.Load()

@@ -32,7 +32,7 @@ type response struct {
 	buffer   []byte
 	waiting  bool         // whether it is in the unread responses of the Listener
 	held     atomic.Int64 // bytes counted in the limit
-	active   atomic.Int64 // time of the last progress, in Unix nanoseconds
+	active   atomic.Int64 // time of the last progress, as of conn
 }
 
 // setReceived protects the connection while the request is being handled.

@@ -54,7 +54,7 @@ func (l *Listener) relieve() {
 		}
 	}
 	sortCandidates(candidates)
-	recent := time.Now().Add(-patience).UnixNano()
+	recent := int64(time.Since(l.began) - patience)
 	aborted := 0
 	for _, c := range candidates {
 		if excess <= 0 || c.active > recent && excess <= l.cfg.MaxResponseBytes/2 {
