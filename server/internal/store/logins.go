@@ -10,21 +10,21 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// countTry counts in login_tries, and begins again at one if the count in the row began at forget or earlier. It
-// returns the count and when it began.
-func countTry(ctx context.Context, tx transaction, key string, now, forget time.Time) (tries int, began time.Time, err error) {
+// countTry counts in login_tries, and begins again at one if the count in the row began window ago or earlier, or as much
+// later than now: the clock was set back. It returns the count and when it began.
+func countTry(ctx context.Context, tx transaction, key string, now time.Time, window time.Duration) (tries int, began time.Time, err error) {
 	err = queryRow(ctx, tx, []any{&tries, instant{&began}}, `
 		INSERT INTO login_tries AS l (account, tries, began_at) VALUES ($1, 1, $2)
 		ON CONFLICT (account) DO UPDATE SET
-			tries = CASE WHEN l.began_at <= $3 THEN 1 ELSE l.tries + 1 END,
-			began_at = CASE WHEN l.began_at <= $3 THEN $2 ELSE l.began_at END
-		RETURNING tries, began_at`, key, micros(now), micros(forget))
+			tries = CASE WHEN ABS(l.began_at - $2) >= $3 THEN 1 ELSE l.tries + 1 END,
+			began_at = CASE WHEN ABS(l.began_at - $2) >= $3 THEN $2 ELSE l.began_at END
+		RETURNING tries, began_at`, key, micros(now), window.Microseconds())
 	return tries, began, err
 }
 
 func (s *Store) CountWebhookTest(ctx context.Context, key string, now time.Time, window time.Duration, limit int) error {
 	return s.write(ctx, func(tx transaction) error {
-		tests, began, err := countTry(ctx, tx, key, now, now.Add(-window))
+		tests, began, err := countTry(ctx, tx, key, now, window)
 		if err == nil && tests > limit { // the error rolls the count back
 			err = studio.ErrTooManyTests.After(began.Add(window).Sub(now))
 		}
@@ -61,7 +61,7 @@ func (s *Store) CountLogin(ctx context.Context, throttles []studio.Throttle, now
 	err = s.write(ctx, func(tx transaction) error {
 		wait = 0
 		for _, throttle := range throttles {
-			failures, last, err := countTry(ctx, tx, throttle.Key, now, now.Add(-studio.LoginMemory))
+			failures, last, err := countTry(ctx, tx, throttle.Key, now, studio.LoginMemory)
 			if err != nil {
 				return err
 			}
