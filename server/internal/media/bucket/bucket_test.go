@@ -3,7 +3,6 @@ package bucket_test
 import (
 	"errors"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -11,9 +10,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/media/bucket"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 // zeros is an endless content.
@@ -24,32 +25,64 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// An answer without a length, one that is cut, and one with another part of the file are errors and no other file.
-func TestS3_Open_trustsNoAnswer(t *testing.T) { //nolint:paralleltest // it sets the environment of the process
+// Answers that are cut, or that no object store gives, are errors: no other content, no file that does not exist, no
+// write, and no listing of what the caller may delete. That a deleted file did not exist is none.
+func TestS3_trustsNoAnswer(t *testing.T) { //nolint:paralleltest // it sets the environment of the process
 	t.Setenv("AWS_ACCESS_KEY_ID", "studio")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
-	answer := http.Header{"Etag": {`"tag"`}, "Last-Modified": {"Thu, 01 Jan 2026 00:00:00 GMT"}}
-	for name, length := range map[string]string{"no length": "", "cut": "20", "no range": "10"} {
-		store := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			maps.Copy(w.Header(), answer)
-			if length != "" {
-				w.Header().Set("Content-Length", length)
+	read := func(offset int64) func(bucket.Bucket) error {
+		return func(b bucket.Bucket) error {
+			file, err := b.Open(t.Context(), "file")
+			if err == nil {
+				harness.Try(file.Seek(offset, io.SeekStart))(t)
+				_, err = io.ReadAll(file)
+				_ = file.Close()
 			}
-			_, _ = io.WriteString(w, "0123456789")
+			return err
+		}
+	}
+	write := func(b bucket.Bucket) error { return b.Write(t.Context(), "file", "", strings.NewReader("content")) }
+	list := func(b bucket.Bucket) (err error) {
+		for _, err = range b.List(t.Context(), "mine/") {
+			continue
+		}
+		return err
+	}
+	clean := func(b bucket.Bucket) error { return b.Clean(t.Context(), time.Now()) }
+	del := func(b bucket.Bucket) error { return b.Delete(t.Context(), "file") }
+	const xml, page = "Content-Type: text/xml\n", "<L><Contents><Key>studio/mine/1</Key></Contents>"
+	const more = "<IsTruncated>true</IsTruncated><NextContinuationToken>1</NextContinuationToken><NextKeyMarker>1</NextKeyMarker></L>"
+	for name, answer := range map[string]struct {
+		do           func(bucket.Bucket) error
+		status       int
+		header, body string
+		isRight      bool
+	}{
+		"no length":                         {read(0), 200, "", "0123456789", false},
+		"cut":                               {read(0), 200, "Content-Length: 20\n", "0123456789", false},
+		"no range":                          {read(5), 200, "Content-Length: 10\n", "0123456789", false},
+		"a range":                           {read(0), 206, "Content-Length: 10\nContent-Range: bytes 0-9/20\n", "0123456789", false},
+		"a write to another server":         {write, 200, "Etag:\n", "<html>welcome</html>", false},
+		"a listing that ignores the prefix": {list, 200, xml, "<L><Contents><Key>studio/others/1</Key></Contents></L>", false},
+		"a listing without end":             {list, 200, xml, page + more, false},
+		"uploads that are those of others":  {clean, 200, xml, "<L><Upload><Key>others/1</Key></Upload></L>", false},
+		"uploads without end":               {clean, 200, xml, "<L>" + more, false},
+		"a file that did not exist":         {del, 404, xml, "<Error><Code>NoSuchKey</Code></Error>", true},
+		"a proxy without a backend":         {read(0), 404, "Content-Type: text/plain\n", "404 page not found", false},
+	} {
+		store := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			for line := range strings.Lines("Etag: \"tag\"\nLast-Modified: Thu, 01 Jan 2026 00:00:00 GMT\n" + answer.header) {
+				name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+				w.Header().Set(name, strings.TrimSpace(value))
+			}
+			w.WriteHeader(answer.status)
+			_, _ = io.WriteString(w, answer.body)
 			_ = http.NewResponseController(w).Flush()
 		}))
-		b, err := bucket.Open("s3://studio?endpoint=" + url.QueryEscape(store.URL))
+		b, err := bucket.Open("s3://studio/studio?endpoint=" + url.QueryEscape(store.URL))
 		harness.Check(t, err)
-		file, err := b.Open(t.Context(), "file")
-		if err == nil {
-			if name == "no range" {
-				harness.Try(file.Seek(5, io.SeekStart))(t)
-			}
-			var content []byte
-			if content, err = io.ReadAll(file); err == nil {
-				t.Errorf("%s: the content is %q", name, content)
-			}
-			_ = file.Close()
+		if err := answer.do(b); (err == nil) != answer.isRight || errors.Is(err, studio.ErrNotFound) {
+			t.Errorf("%s: %v", name, err)
 		}
 		harness.Check(t, b.Close())
 		store.Close()

@@ -25,7 +25,10 @@ const (
 	amazon = "https://s3.amazonaws.com"
 )
 
-var errStalled = errors.New("the object store does not respond")
+var (
+	errStalled = errors.New("the object store does not respond")
+	errAnswer  = errors.New("the object store does not send what was requested")
+)
 
 // S3 is the part of a bucket of an object store whose keys begin with a prefix.
 type S3 struct {
@@ -69,9 +72,21 @@ func openS3(location string) (*S3, error) {
 		return nil, err
 	}
 	s.client.Client, err = minio.New(endpoint.Host, &minio.Options{
-		Creds: newCredentials(), Secure: endpoint.Scheme == "https", Region: cmp.Or(region, "us-east-1"), Transport: s.transport, MaxRetries: tries,
+		Creds: newCredentials(), Secure: endpoint.Scheme == "https", Region: cmp.Or(region, "us-east-1"), Transport: skeptic{s.transport}, MaxRetries: tries,
 	})
 	return s, err
+}
+
+// skeptic is a transport that makes 502 of a 404 that is not that of an object store, but of a proxy that has no backend
+// for now: the file may exist.
+type skeptic struct{ *http.Transport }
+
+func (s skeptic) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := s.Transport.RoundTrip(r)
+	if err == nil && response.StatusCode == http.StatusNotFound && !strings.Contains(response.Header.Get("Content-Type"), "xml") {
+		response.StatusCode, response.Status = http.StatusBadGateway, "502 in place of 404, which has no XML"
+	}
+	return response, err
 }
 
 // newCredentials returns the credentials of the environment, which is read at once because the daemon removes secrets
@@ -118,17 +133,22 @@ func (s *S3) waits(ctx context.Context) (_ context.Context, bound func(call func
 func (s *S3) Delete(ctx context.Context, key string) error {
 	ctx, bound, cancel := s.waits(ctx)
 	defer cancel()
-	return bound(func() error { return s.client.RemoveObject(ctx, s.bucket, s.prefix+key, minio.RemoveObjectOptions{}) })
+	err := bound(func() error { return s.client.RemoveObject(ctx, s.bucket, s.prefix+key, minio.RemoveObjectOptions{}) })
+	if minio.ToErrorResponse(err).Code == minio.NoSuchKey { // not the answer of Amazon
+		err = nil
+	}
+	return err
 }
 
-// List implements [Bucket].
+// List implements [Bucket]. A listing that ignores the prefix is an error, because the caller may delete what it lists,
+// and so is one that begins anew, as it would not end.
 func (s *S3) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		ctx, bound, cancel := s.waits(ctx)
 		defer cancel() // ends the goroutine of the pages
 		next, stop := iter.Pull(s.client.ListObjectsIter(ctx, s.bucket, minio.ListObjectsOptions{Prefix: s.prefix + prefix, Recursive: true}))
 		defer stop()
-		for {
+		for first := ""; ; {
 			var object minio.ObjectInfo
 			var more bool
 			err := bound(func() error {
@@ -138,6 +158,10 @@ func (s *S3) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
 			if err == nil && !more {
 				return
 			}
+			if err == nil && (!strings.HasPrefix(object.Key, s.prefix+prefix) || object.Key == first) {
+				err = errAnswer
+			}
+			first = cmp.Or(first, object.Key)
 			if !yield(Object{strings.TrimPrefix(object.Key, s.prefix), object.Size, object.LastModified}, err) || err != nil {
 				return
 			}
@@ -150,13 +174,20 @@ func (s *S3) Clean(ctx context.Context, before time.Time) error {
 	ctx, bound, cancel := s.waits(ctx)
 	defer cancel()
 	for page := (minio.ListMultipartUploadsResult{IsTruncated: true}); page.IsTruncated; {
+		key, id := page.NextKeyMarker, page.NextUploadIDMarker
 		if err := bound(func() (err error) {
-			page, err = s.client.ListMultipartUploads(ctx, s.bucket, s.prefix, page.NextKeyMarker, page.NextUploadIDMarker, "", 0)
+			page, err = s.client.ListMultipartUploads(ctx, s.bucket, s.prefix, key, id, "", 0)
 			return err
 		}); err != nil {
 			return err
 		}
+		if page.IsTruncated && page.NextKeyMarker == key && page.NextUploadIDMarker == id {
+			return errAnswer
+		}
 		for _, upload := range page.Uploads {
+			if !strings.HasPrefix(upload.Key, s.prefix) {
+				return errAnswer
+			}
 			if upload.Initiated.IsZero() || !upload.Initiated.Before(before) {
 				continue
 			}

@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 
 	"github.com/minio/minio-go/v7"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
-
-var errLength = errors.New("the object store sends no length, or not the part of the file that was requested")
 
 // Open implements [Bucket].
 func (s *S3) Open(ctx context.Context, key string) (File, error) {
@@ -20,6 +19,7 @@ func (s *S3) Open(ctx context.Context, key string) (File, error) {
 	var info minio.ObjectInfo
 	r.get = func() (body io.ReadCloser, err error) {
 		var options minio.GetObjectOptions
+		var header http.Header
 		if r.offset > 0 {
 			options.Set("Range", fmt.Sprintf("bytes=%d-", r.offset))
 		}
@@ -27,10 +27,11 @@ func (s *S3) Open(ctx context.Context, key string) (File, error) {
 			err = options.SetMatchETag(info.ETag)
 		}
 		if err == nil {
-			body, info, _, err = s.client.GetObject(ctx, s.bucket, s.prefix+key, options)
+			body, info, header, err = s.client.GetObject(ctx, s.bucket, s.prefix+key, options)
 		}
-		if err == nil && (info.Size < 0 || r.size > 0 && info.Size != r.size-r.offset) {
-			err = errors.Join(errLength, body.Close())
+		isPart := header.Get("Content-Range") != ""
+		if err == nil && (info.Size < 0 || isPart != (r.offset > 0) || r.size > 0 && info.Size != r.size-r.offset) {
+			err = errors.Join(errAnswer, body.Close())
 		}
 		return body, err
 	}

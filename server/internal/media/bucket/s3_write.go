@@ -29,7 +29,10 @@ func (s *S3) Write(ctx context.Context, key, contentType string, content io.Read
 	}
 	if last {
 		return bound(func() error {
-			_, err := s.client.PutObject(ctx, s.bucket, w.key, bytes.NewReader(w.part.Bytes()), int64(w.part.Len()), "", w.digest(), w.options)
+			stored, err := s.client.PutObject(ctx, s.bucket, w.key, bytes.NewReader(w.part.Bytes()), int64(w.part.Len()), "", w.digest(), w.options)
+			if err == nil && stored.ETag == "" { // the answer of another server, which has stored nothing
+				err = errAnswer
+			}
 			return err
 		})
 	}
