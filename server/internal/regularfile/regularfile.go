@@ -21,8 +21,10 @@ func Read(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// Rename renames a complete file. The file and its name survive a power failure.
+// Rename renames a complete file, which is as readable as the file that it replaces. The file and its name survive a
+// power failure.
 func Rename(partial, path string) error {
+	Share(partial, path)
 	err := syncFile(partial, os.O_RDWR)
 	if err == nil {
 		err = os.Rename(partial, path) //nolint:forbidigo // the only one

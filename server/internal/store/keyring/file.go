@@ -74,6 +74,7 @@ func (k *Keyring) Rotate() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
+	regularfile.Share(k.path+".lock", k.path)
 	text, err := regularfile.Read(k.path)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@
 package keyring_test
 
 import (
+	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -16,5 +17,25 @@ func TestLoad_rejectsAPipe(t *testing.T) {
 	check(t, syscall.Mkfifo(pipe, 0o600))
 	if _, err := keyring.Load(pipe); err == nil { // opening it would block, because nothing writes to it
 		t.Error("no error")
+	}
+}
+
+// The service can read its key file after root has rotated it, and rotate it itself.
+func TestKeyring_Rotate_keepsOwnerAndMode(t *testing.T) {
+	t.Parallel()
+	path, owner := filepath.Join(t.TempDir(), "keys"), os.Geteuid()
+	keys := keyring.New()
+	check(t, keys.Create(path))
+	check(t, os.Chmod(path, 0o640))
+	if owner == 0 {
+		owner = 65534
+		check(t, os.Chown(path, owner, owner))
+	}
+	check(t, keys.Rotate())
+	for _, file := range []string{path, path + ".lock"} {
+		var info syscall.Stat_t
+		if check(t, syscall.Stat(file, &info)); int(info.Uid) != owner || info.Mode&0o777 != 0o640 {
+			t.Errorf("%s has the owner %d and the mode %o", file, info.Uid, info.Mode)
+		}
 	}
 }

@@ -70,9 +70,6 @@ func TestKeyring_rotatesTheKeysOfAFile(t *testing.T) {
 			t.Errorf("opened is %q, %v", value, err)
 		}
 	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the file is %v, %v", info.Mode(), err)
-	}
 }
 
 func TestKeyring_concurrentRotationsLoseNoKey(t *testing.T) {
