@@ -20,10 +20,10 @@ END
 fi
 
 systemctl daemon-reload
-[ $first = no ] || systemctl enable --quiet studiod
+[ $first = no ] || systemctl enable --quiet studiod || exit 0 # the operator has masked it
 systemctl is-enabled --quiet studiod || exit 0 # the operator has disabled it
 began=$(date '+%F %T')
-systemctl restart studiod || { systemctl status --no-pager studiod || true; }
+systemctl restart studiod || systemctl status --no-pager studiod || exit 0
 [ $first = yes ] || exit 0
 
 # The journal may be some time behind.

@@ -18,7 +18,17 @@ studiod health
 [ "$(stat -c '%U %a' /var/lib/studiod)" = 'studiod 700' ]
 echo 'correct horse battery staple' | do_as studiod user add --db "$db" ada@example.com >/dev/null
 echo 'STUDIO_LOG_FORMAT=json' >>/etc/studiod/studiod.env
+studiod keyfile rotate --db "$db" # root leaves a file that the service can read
 systemctl restart studiod
+studiod health
+
+# However often it fails to start, the service and its socket are there when its database is.
+echo 'STUDIO_DB=postgres://nobody@127.0.0.1:1/none' >>/etc/studiod/studiod.env
+for _ in $(seq 7); do
+	fails systemctl restart studiod
+done
+sed -i '/STUDIO_DB=postgres:/d' /etc/studiod/studiod.env
+curl --silent --show-error --fail --max-time 30 --output /dev/null "$url/console/login"
 
 for file in man/man1/studiod.1.gz man/man1/studio.1.gz bash-completion/completions/studiod fish/vendor_completions.d/studiod.fish zsh/vendor-completions/_studiod; do
 	[ -s "/usr/share/$file" ]
