@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -142,13 +143,19 @@ func program(behaviour string) {
 		fmt.Println(`{"error":{"reason":"Too much.","permanent":true}}`)
 	case "fills the disk on request":
 		out("out.mp4", "video")
-		if input, _ := os.ReadFile(request.Inputs["audio_url"]); string(input) != "https://example.com/full" {
+		input, _ := os.ReadFile(request.Inputs["audio_url"])
+		switch path.Base(string(input)) {
+		case "full":
+			for file, _ := os.Create(filepath.Join(request.OutputDir, "out.mp4")); err == nil; {
+				_, err = file.Write(make([]byte, 64<<10))
+			}
+		case "files":
+			for n := 0; err == nil; n++ {
+				err = os.Mkdir(filepath.Join(request.OutputDir, fmt.Sprint(n)), 0o700)
+			}
+		default:
 			fmt.Println(`{"result":{"video":"out.mp4"}}`)
 			return
-		}
-		file, _ := os.Create(filepath.Join(request.OutputDir, "out.mp4"))
-		for err == nil {
-			_, err = file.Write(make([]byte, 64<<10))
 		}
 		fmt.Println(`{"error":{"reason":"No video.","permanent":true}}`)
 	case "death signal":

@@ -31,16 +31,18 @@ func TestExec_mediaFailureIsUnavailable(t *testing.T) {
 	s.noWorkDirs()
 }
 
-// A full disk is reported as unavailable, whatever the program reports. Rendering works again when the disk
-// has room.
+// A disk without space or without inodes is reported as unavailable, whatever the program reports. Rendering works again
+// when the disk has room.
 func TestExec_fullDiskIsUnavailable(t *testing.T) {
 	t.Parallel()
 	s := setupIn(t, studiotest.SmallDisk(t), "fills the disk on request", render.Limits{})
-	subject := s.lipsync(`{"audio_url":"https://example.com/full"}`)
-	if _, err := s.Render(t.Context(), subject); !errors.Is(err, studio.ErrUnavailable) || errors.As(err, new(*studio.RenderError)) {
-		t.Errorf("error %v", err)
+	for _, fills := range []string{"full", "files"} {
+		subject := s.lipsync(`{"audio_url":"https://example.com/` + fills + `"}`)
+		if _, err := s.Render(t.Context(), subject); !errors.Is(err, studio.ErrUnavailable) || errors.As(err, new(*studio.RenderError)) {
+			t.Errorf("%s: %v", fills, err)
+		}
+		s.noWorkDirs()
 	}
-	s.noWorkDirs()
 	if _, err := s.Render(t.Context(), s.lipsync(`{"audio_url":"https://example.com/a"}`)); err != nil {
 		t.Errorf("with room on the disk: %v", err)
 	}

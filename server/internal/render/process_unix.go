@@ -112,9 +112,11 @@ func openResult(dir, name string, user int) (*os.File, error) {
 	return file, nil
 }
 
-// diskFull reports whether the disk of a directory has less than 1 MiB left.
+// diskFull reports whether the disk of a directory has less than 1 MiB, or almost no inodes left. A file system that has
+// no number of inodes says that it has none.
 func diskFull(dir string) bool {
-	const least = 1 << 20 // bytes
+	const least, leastFiles = 1 << 20, 16
 	var disk syscall.Statfs_t
-	return syscall.Statfs(dir, &disk) == nil && disk.Bavail*uint64(disk.Bsize) < least //nolint:gosec // sizes
+	return syscall.Statfs(dir, &disk) == nil && //nolint:gosec // sizes
+		(disk.Bavail*uint64(disk.Bsize) < least || disk.Files > 0 && disk.Ffree < leastFiles)
 }
