@@ -18,6 +18,8 @@ studiod health
 [ "$(stat -c '%U %a' /var/lib/studiod)" = 'studiod 700' ]
 echo 'correct horse battery staple' | do_as studiod user add --db "$db" ada@example.com >/dev/null
 echo 'STUDIO_LOG_FORMAT=json' >>/etc/studiod/studiod.env
+install -d -o studiod /srv/backups
+echo 'STUDIO_BACKUP=file:/srv/backups' >>/etc/studiod/studiod.env
 studiod keyfile rotate --db "$db" # root leaves a file that the service can read
 systemctl restart studiod
 studiod health
@@ -44,6 +46,7 @@ studio lipsync create --video /mnt/presenter.jpg --audio /tmp/hello.wav --watch 
 studio lipsync download "$(grep -oE '[0-9a-f]{8}-[0-9a-f-]{27}' /tmp/lipsync | head -n 1)" -o /tmp/hello.mp4
 ffprobe -v error -show_entries stream=codec_type -of csv=p=0 /tmp/hello.mp4 | sort | tr '\n' ' ' | grep 'audio video'
 fails sh -c 'journalctl --unit studiod --quiet | grep "no sandbox"'
+ls /srv/backups/db/*.age
 
 # keeps checks that a version runs with the settings, and with the users in its other arguments.
 keeps() {
