@@ -80,7 +80,9 @@ func Open(ctx context.Context, cfg Config) (s *Store, err error) {
 	}
 	s.bucket, s.dir = directory, directory.Path()
 	if !known {
-		err = errors.Join(s.WriteMark(ctx), cfg.Places.AddPlace(ctx, s.name))
+		if err = s.WriteMark(ctx); err == nil { // otherwise the next start would miss it
+			err = cfg.Places.AddPlace(ctx, s.name)
+		}
 	}
 	return s, err
 }

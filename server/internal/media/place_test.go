@@ -99,7 +99,28 @@ func TestStore_makesNoDirectoryAnewThatIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(t, calls["Write"]())
-	if _, err := open(media.Config{Bucket: cfg.Bucket + "2", Key: cfg.Key, Places: cfg.Places}); err != nil {
+	ctx, cancel := context.WithCancel(t.Context())
+	another := media.Config{Bucket: cfg.Bucket + "2", Key: cfg.Key, Places: interrupted{cfg.Places, cancel}}
+	if _, err := media.Open(ctx, another); !errors.Is(err, context.Canceled) {
+		t.Errorf("another directory, which cannot be written: %v", err)
+	}
+	another.Places = cfg.Places
+	if _, err := open(another); err != nil {
 		t.Errorf("another directory: %v", err)
 	}
+}
+
+// interrupted is Places whose question ends the context of a write to the place.
+type interrupted struct {
+	media.Places
+	cancel context.CancelFunc
+}
+
+func (p interrupted) KnowsPlace(ctx context.Context, name string) (bool, error) {
+	defer p.cancel()
+	return p.Places.KnowsPlace(ctx, name)
+}
+
+func (p interrupted) AddPlace(ctx context.Context, name string) error {
+	return p.Places.AddPlace(context.WithoutCancel(ctx), name)
 }
