@@ -346,6 +346,9 @@ func (s *shaper) merge(into, from *openapi3.Schema, at openapi3.Location) {
 		if !bothNull {
 			into.Type = withoutNull(into.Type)
 		}
+		if typeOfLiterals(into) == "string" {
+			into.Format = "" // as in exactLiterals
+		}
 	}
 	into.Properties = maps.Clone(into.Properties)
 	for name, property := range sorted(from.Properties) {

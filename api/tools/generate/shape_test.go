@@ -35,6 +35,8 @@ func TestShape_holdsAllValues(t *testing.T) {
 		"{allOf: [{$ref: '#/components/schemas/Abc'}, {const: c}]}":                                                "c",
 		"{allOf: [{const: c}, {$ref: '#/components/schemas/Abc'}, {type: string}]}":                                "c",
 		"{allOf: [{type: string}, {enum: [a, 1]}]}":                                                                "a",
+		"{type: string, format: byte, enum: [YQ, null]}":                                                           "YQ",
+		"{allOf: [{type: string, format: date}, {const: '2026'}]}":                                                 "2026",
 		"{allOf: [{type: [string, 'null']}, {enum: [a, b, null]}, {enum: [null, b]}]}":                             "b",
 		"{allOf: [{type: integer, enum: [9007199254740993, 1000000]}], enum: [1e6, 9007199254740993]}":             "1e6 9007199254740993",
 		"{allOf: [{type: number, enum: [1, 1.5]}, {type: integer}]}":                                               "1",

@@ -53,8 +53,8 @@ func anyValue() *openapi3.SchemaRef {
 }
 
 // exactLiterals replaces the numbers of an enum, which are float64, by their texts, and removes repeated values. It
-// gives a schema the type of its literals if they are strings or booleans. Null, which is no constant in Go, becomes a
-// type or is removed from the types.
+// gives a schema the type of its literals if they are strings or booleans, and texts no format, because the Go types of
+// some have no constants. Null, which is no constant in Go, becomes a type or is removed from the types.
 func exactLiterals(schema *openapi3.Schema) {
 	var values []any
 	for i, value := range schema.Enum {
@@ -68,7 +68,11 @@ func exactLiterals(schema *openapi3.Schema) {
 	hasNull := slices.Contains(schema.Enum, nil)
 	allowsNull := hasNull || len(literalsOf(schema)) == 0
 	schema.Enum = values
-	switch name := typeOfLiterals(schema); {
+	name := typeOfLiterals(schema)
+	if name == "string" {
+		schema.Format = ""
+	}
+	switch {
 	case schema.Type == nil && name != "":
 		schema.Type = &openapi3.Types{name, "null"}
 	case schema.Type == nil && hasNull: // until shape has merged it
