@@ -21,14 +21,13 @@ func generatedFrom(t *testing.T, text string) (files, error) {
 	return generate(path, t.Output())
 }
 
-// A document in JSON has lines, too, and escapes that YAML does not have. A document needs no events.
+// A document in JSON has places, too, and escapes and characters that YAML does not have. A document needs no events.
 func TestGenerate_showsPlacesInJSON(t *testing.T) {
 	t.Parallel()
 	_, err := generatedFrom(t, `{"openapi": "3.1.1", "info": {"title": "t", "version": "1"}, "paths": {}, "components": {"schemas": {
 		"EventType": {"type": "string"},
-		"foo_bar": {"type": "string", "description": "\ud83d\uDE00 \/ \\ud83d"},
-		"FooBar": {"type": "integer"}}}}`)
-	if err == nil || !strings.Contains(err.Error(), "openapi.yaml:4:3: the schema FooBar has the Go name FooBar, as has the schema foo_bar in line 3") {
+		"foo_bar": {"type": "string", "description": "\ud83d\uDE00 \/ \\ud83d `+"\u2028\u007f"+`"}, "FooBar": {"type": "integer"}}}}`)
+	if err == nil || !strings.Contains(err.Error(), "openapi.yaml:3:79: the schema FooBar has the Go name FooBar, as has the schema foo_bar in line 3") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -59,6 +59,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
@@ -216,20 +218,27 @@ func (f files) types(path string, text []byte) (*openapi3.T, *names, error) {
 	return document, elements, nil
 }
 
-// asYAML returns a document in JSON without the escapes that the parser of YAML does not read: slashes, and characters
-// in two parts. No line changes.
+// asYAML returns a document in JSON without what the parser of YAML does not read: slashes and characters in two parts
+// as escapes, and characters for control, of which no name has one. All that follows a text keeps its place.
 func asYAML(text []byte) []byte {
 	if !json.Valid(text) {
 		return text
 	}
-	escape := regexp.MustCompile(`\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|.)`)
-	return escape.ReplaceAllFunc(text, func(escaped []byte) []byte {
-		if len(escaped) == 2 && escaped[1] != '/' {
-			return escaped
-		}
-		var plain string
-		check(json.Unmarshal(slices.Concat([]byte{'"'}, escaped, []byte{'"'}), &plain))
-		return []byte(plain)
+	quoted := regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+	escape := regexp.MustCompile(`\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|.)|[\x{7f}-\x{9f}\x{2028}\x{2029}\x{fffe}\x{ffff}]`)
+	return quoted.ReplaceAllFunc(text, func(whole []byte) []byte {
+		plain := escape.ReplaceAllFunc(whole, func(part []byte) []byte {
+			var read string
+			switch {
+			case part[0] != '\\':
+				return []byte(string(unicode.ReplacementChar))
+			case len(part) == 2 && part[1] != '/':
+				return part
+			}
+			check(json.Unmarshal(slices.Concat([]byte{'"'}, part, []byte{'"'}), &read))
+			return []byte(read)
+		})
+		return append(plain, bytes.Repeat([]byte{' '}, utf8.RuneCount(whole)-utf8.RuneCount(plain))...)
 	})
 }
 
