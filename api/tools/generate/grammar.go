@@ -179,6 +179,11 @@ func checkGrammar(file string, document *openapi3.T) error {
 			g.fail(locate(o.Origin, "operationId"), "an operationId of more than 200 escaped bytes is no name for a file: choose another")
 		}
 	})
+	for _, response := range document.Components.Responses {
+		if response.Value.Extensions["x-go-name"] != nil { // operations refer to its types by its own name
+			g.fail(locate(response.Value.Origin), "the x-go-name of a response is not generated: rename the response")
+		}
+	}
 	all := partsOf(document)
 	for p := range all.parameters {
 		g.parameter(p)

@@ -106,25 +106,25 @@ func (n *names) declare(t codegen.TypeDefinition, e element) {
 
 func (n *names) components(c *openapi3.Components) {
 	for name, ref := range sorted(c.Schemas) {
-		n.types("the schema "+name, ref.Origin, must(codegen.GenerateTypesForSchemas(nil, openapi3.Schemas{name: ref}, nil)))
+		n.types("the schema "+name, fixName, ref.Origin, must(codegen.GenerateTypesForSchemas(nil, openapi3.Schemas{name: ref}, nil)))
 	}
 	for name, ref := range sorted(c.Parameters) {
-		n.types("the parameter "+name, ref.Origin, must(codegen.GenerateTypesForParameters(nil, openapi3.ParametersMap{name: ref})))
+		n.types("the parameter "+name, fixName, ref.Origin, must(codegen.GenerateTypesForParameters(nil, openapi3.ParametersMap{name: ref})))
 	}
 	for name, ref := range sorted(c.Responses) {
-		n.types("the response "+name, ref.Origin, must(codegen.GenerateTypesForResponses(nil, openapi3.ResponseBodies{name: ref})))
+		n.types("the response "+name, rename, ref.Origin, must(codegen.GenerateTypesForResponses(nil, openapi3.ResponseBodies{name: ref})))
 	}
 	for name, ref := range sorted(c.RequestBodies) {
-		n.types("the request body "+name, ref.Origin, must(codegen.GenerateTypesForRequestBodies(nil, openapi3.RequestBodies{name: ref})))
+		n.types("the request body "+name, fixName, ref.Origin, must(codegen.GenerateTypesForRequestBodies(nil, openapi3.RequestBodies{name: ref})))
 	}
 }
 
-// types declares the types of a component. The first is that of the component.
-func (n *names) types(what string, origin *openapi3.Origin, types []codegen.TypeDefinition) {
+// types declares the types of a component. The first is that of the component, for which fix is how to name it.
+func (n *names) types(what, fix string, origin *openapi3.Origin, types []codegen.TypeDefinition) {
 	at := locate(origin)
 	for i, t := range types {
 		if i == 0 {
-			n.declare(t, element{what: what, fix: fixName, at: at})
+			n.declare(t, element{what: what, fix: fix, at: at})
 			continue
 		}
 		n.declareInside("a schema in "+what, at, t)
