@@ -94,6 +94,8 @@ func expandItems(document *openapi3.T) (err error) {
 			described.Schema, described.ItemSchema = nil, &openapi3.SchemaRef{}
 			text, invalid := json.Marshal(items)
 			err = errors.Join(err, invalid, json.Unmarshal(text, described.ItemSchema))
+			w := walker{seen: map[*openapi3.Schema]bool{}, visit: func(part *openapi3.SchemaRef) { part.Value.Origin = described.Origin }}
+			w.schema(described.ItemSchema) // of extensions, kin-openapi does not know the places
 		}
 	})
 	if err != nil {

@@ -110,7 +110,7 @@ func TestGenerate_sharesTheTypesOfResponses(t *testing.T) {
 		return "get: { operationId: " + id + ", responses: { '204': { description: d }, '404': { $ref: '#/components/responses/Gone' }," +
 			" 5XX: { $ref: '#/components/responses/Failed' }, default: { $ref: '#/components/responses/Empty' } } }"
 	}
-	f, err := generated(t, "  /a: { $ref: '#/components/pathItems/A' }\n  /b: { "+operation("b")+" }\ncomponents:\n  pathItems: { A: { "+operation("a")+" } }\n"+
+	f, err := generated(t, "  /a: { "+operation("a")+" }\n  /b: { "+operation("b")+" }\ncomponents:\n"+
 		"  responses:\n    Gone: { description: d, content: { application/json: { schema: { $ref: '#/components/schemas/A' } }, text/plain: { schema: { type: string } } } }\n"+
 		"    Failed: { description: d, headers: { X-A: { schema: { type: string } } }, content: { application/json: { schema: { $ref: '#/components/schemas/A' } } } }\n"+
 		"    Empty: { description: d, headers: { X-A: { schema: { type: string } } } }", "    A: { type: object, properties: { a: { type: string } } }")

@@ -16,10 +16,7 @@ import (
 )
 
 // grammar refuses the parts of a document that generate has no code for. The package documentation lists them.
-type grammar struct {
-	faults
-	items map[string]bool // the path items that a path or webhook refers to
-}
+type grammar struct{ faults }
 
 // checkText returns an error for each reference and keyword that kin-openapi would follow or ignore, although there is
 // no code for it. The validator must have accepted the document.
@@ -28,7 +25,7 @@ func checkText(file string, text []byte) error {
 	if err := yaml.Unmarshal(text, &whole); err != nil { // the document is JSON that is no YAML
 		return unplaced(file, err)
 	}
-	g := grammar{faults{file: file}, map[string]bool{}}
+	g := grammar{faults{file: file}}
 	g.numbers(&whole)
 	g.value(&whole, false)
 	return g.err()
@@ -75,12 +72,12 @@ func target(node *yaml.Node) *yaml.Node {
 	return node
 }
 
-// keyword refuses references to anything but a component or a path item, which have names, a keyword of OpenAPI 3.0,
+// keyword refuses references to anything but a component or a webhook, which have names, a keyword of OpenAPI 3.0,
 // extensions with a wrong value, and those of oapi-codegen but those that choose names and types.
 func (g *grammar) keyword(name string, value *yaml.Node) {
 	at := openapi3.Location{Line: value.Line, Column: value.Column}
-	if hasWord("paths webhooks pathItems", name) {
-		g.pathItems(value, name == "pathItems")
+	if hasWord("paths webhooks", name) {
+		g.pathItems(value)
 	}
 	switch {
 	case (name == "$ref" || name == "$dynamicRef") && value.Kind == yaml.ScalarNode:
@@ -124,19 +121,17 @@ func (g *grammar) names(object *yaml.Node) {
 	}
 }
 
-// pathItems refuses the path items of a map that are those of others too, because their operations would be.
-func (g *grammar) pathItems(all *yaml.Node, areForOthers bool) {
+// pathItems refuses references to path items, of which kin-openapi does not know the places.
+func (g *grammar) pathItems(all *yaml.Node) {
 	for i := 1; i < len(all.Content); i += 2 {
 		var item struct {
 			Ref yaml.Node `yaml:"$ref"`
 		}
 		_ = all.Content[i].Decode(&item) // the validator has accepted it
-		ref := target(&item.Ref)
-		if ref.Value != "" && (areForOthers || g.items[ref.Value] || !strings.HasPrefix(ref.Value, "#/components/")) {
+		if ref := target(&item.Ref); ref.Value != "" {
 			at := openapi3.Location{Line: ref.Line, Column: ref.Column}
-			g.fail(at, "the path item of several paths is not generated: write one for each, with other operationIds")
+			g.fail(at, "a reference to a path item is not generated: write the path item in its place, with operationIds of its own")
 		}
-		g.items[ref.Value] = true
 	}
 }
 
@@ -160,7 +155,7 @@ func areNames(value *yaml.Node) bool {
 // checkGrammar returns an error for each part of a document that is outside of the grammar. Nothing is generated for
 // callbacks, so they may be outside.
 func checkGrammar(file string, document *openapi3.T) error {
-	g := grammar{faults: faults{file: file}}
+	g := grammar{faults{file: file}}
 	eachOperation(document, func(item *openapi3.PathItem, o *openapi3.Operation) {
 		if o == item.Query || slices.Contains(slices.Collect(maps.Values(item.AdditionalOperations)), o) {
 			g.fail(locate(o.Origin), "the methods of OpenAPI 3.2 are not generated: use POST")

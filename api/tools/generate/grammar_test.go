@@ -16,10 +16,9 @@ info: {title: t, version: '1'}
 paths:
   /a: { parameters: [ { $ref: '#/components/parameters/P' } ], get: &get { operationId: a, responses: { '200': { $ref: '#/components/responses/R' } } } }
   /b: { parameters: [ { $ref: '#/components/parameters/P' } ], get: { <<: *get, operationId: b } }
-  /c: { $ref: '#/components/pathItems/C' }
+  /c: { get: { operationId: c, responses: { '200': { $ref: '#/components/responses/R' } }, callbacks: { d: { '{$url}': { post: {
+    operationId: d, requestBody: { content: { application/jsonl: { x-itemSchema: {} } } }, responses: { '204': { description: d } } } } } } } }
 components:
-  pathItems: { C: { get: { operationId: c, responses: { '200': { $ref: '#/components/responses/R' } }, callbacks: { d: { '{$url}': { post: {
-    operationId: d, requestBody: { content: { application/jsonl: { x-itemSchema: {} } } }, responses: { '204': { description: d } } } } } } } } }
   parameters: { P: { name: p, in: query, schema: { $ref: '#/components/schemas/S' } } }
   responses: { R: { description: d, headers: { X-A: { schema: { type: 'null' } } } } }
   schemas: { S: { allOf: [ { type: object } ] } }
@@ -30,7 +29,7 @@ components:
 		place, _, _ := strings.Cut(line, ": ")
 		places = append(places, place)
 	}
-	if got := strings.Join(places, " "); got != "a:10:42 a:11:48" {
+	if got := strings.Join(places, " "); got != "a:9:42 a:10:48" {
 		t.Errorf("the places are %s", got)
 	}
 }

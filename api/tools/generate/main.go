@@ -35,13 +35,13 @@
 // apart, and the text with which a path is that of another operation.
 //
 // Refused are the keyword nullable, media types in the components, defaultMapping, operations of paths without an
-// operationId, path items of several paths or of another path item, statuses below 200, optional bodies and parameters
-// that may be null, fields of application/x-www-form-urlencoded that have several types, an allOf that no value, two
-// formats or two unions match, alternatives of a discriminator without a name, numbers of YAML that JSON does not have,
-// the styles matrix, label, spaceDelimited, pipeDelimited and cookie, objects and unions in all other parameters and
-// headers, parameters that are the whole query, the method QUERY and additional methods, requests that are streams,
-// text/json, JSON text sequences, multipart bodies other than multipart/form-data, parts without a name, and documents
-// of several files.
+// operationId, the x-go-name of a response, references to path items, statuses below 200, optional bodies and
+// parameters that may be null, fields of application/x-www-form-urlencoded that have several types, an allOf that no
+// value, two formats or two unions match, alternatives of a discriminator without a name, numbers of YAML that JSON
+// does not have, the styles matrix, label, spaceDelimited, pipeDelimited and cookie, objects and unions in all other
+// parameters and headers, parameters that are the whole query, the method QUERY and additional methods, requests that
+// are streams, text/json, JSON text sequences, multipart bodies other than multipart/form-data, parts without a name,
+// and documents of several files.
 package main
 
 import (
