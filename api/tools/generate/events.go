@@ -39,7 +39,9 @@ func events(document *openapi3.T, n *names) ([]event, error) {
 	}
 	types := document.Components.Schemas["EventType"]
 	var all []event
-	for name, item := range document.Webhooks {
+	var at openapi3.Location // of the last webhook, unless there is the schema Event
+	for name, item := range sorted(document.Webhooks) {
+		at = locate(item.Origin)
 		described, err := describeEvent(name, item.Post)
 		if err == nil && (types == nil || !slices.Contains(types.Value.Enum, any(name))) {
 			err = errors.New("is missing in the schema EventType: add it to the enum")
@@ -48,12 +50,11 @@ func events(document *openapi3.T, n *names) ([]event, error) {
 			err = isListed(document.Components.Schemas["Event"], name, jsonOf(item.Post.RequestBody.Value.Content).Schema.Ref)
 		}
 		if err != nil {
-			n.fail(locate(item.Origin), "the webhook %s %v", name, err)
+			n.fail(at, "the webhook %s %v", name, err)
 		}
 		all = append(all, described)
 	}
 	if !isEnvelope(document.Components.Schemas) {
-		at := openapi3.Location{Line: 1, Column: 1}
 		if all := document.Components.Schemas["Event"]; all != nil {
 			at = locate(cmp.Or(all.Origin, all.Value.Origin))
 		}

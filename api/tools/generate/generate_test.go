@@ -32,12 +32,15 @@ func TestGenerate_showsPlacesInJSON(t *testing.T) {
 	}
 }
 
-// A document needs no events, and without webhooks the names of their schemas are names like others.
+// A document needs no events but for webhooks, and without those the names of their schemas are names like others.
 func TestGenerate_worksWithoutEvents(t *testing.T) {
 	t.Parallel()
 	const text = "openapi: 3.1.1\ninfo: {title: t, version: '1'}\npaths:\n  /a: { get: { operationId: a, responses: { '204': { description: d } } } }\n"
 	_, err := generatedFrom(t, text)
 	harness.Check(t, err)
+	if _, err := generatedFrom(t, text+"webhooks: { b: { get: {} } }\n"); err == nil || !strings.Contains(err.Error(), "openapi.yaml:5:13: the schema Event, ") {
+		t.Errorf("error %v", err)
+	}
 	f, err := generatedFrom(t, text+"components: { schemas: { EventType: { enum: [a] }, A: { properties: { event_type: { type: number } } } } }\n")
 	harness.Check(t, err)
 	if code := string(f["gen/api.gen.go"]); !strings.Contains(code, "EventType *float64 `") {
