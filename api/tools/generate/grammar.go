@@ -187,6 +187,14 @@ func checkGrammar(file string, document *openapi3.T) error {
 		g.requestBody(body)
 	}
 	for response := range all.responses {
+		for name, header := range response.Headers {
+			switch at := locate(cmp.Or(header.Origin, header.Value.Origin)); {
+			case strings.EqualFold(name, "Transfer-Encoding"):
+				g.fail(at, "the header Transfer-Encoding is not generated, because the server chooses it: remove it")
+			case strings.EqualFold(name, "Set-Cookie") && kindOf(header.Value.Schema) == "array": // no comma divides cookies
+				g.fail(at, "a list in Set-Cookie is not generated: declare a string")
+			}
+		}
 		for media, described := range response.Content {
 			if name, _, _ := mime.ParseMediaType(media); described.ItemSchema != nil && strings.HasSuffix(name, "json-seq") {
 				g.fail(placeOf(described.ItemSchema, described.Origin), "a JSON text sequence is not generated: use application/jsonl")

@@ -13,7 +13,8 @@
 //     content: application/json.
 //   - Bodies of requests and responses in JSON, of any schema; in text; in any other media type as bytes; and forms, as
 //     application/x-www-form-urlencoded and multipart/form-data, whose fields are scalars, lists, files or JSON.
-//   - Headers of responses that are a string, integer, number, boolean or enum, or a list of these.
+//   - Headers of responses that are a string, integer, number, boolean or enum, or a list of these, but for
+//     Transfer-Encoding and a list in Set-Cookie.
 //   - Responses that are streams: server-sent events and JSON lines with an itemSchema (OpenAPI 3.2) or x-itemSchema.
 //   - Callbacks and webhooks, several statuses, ranges of them and default, redirects, HEAD, and responses without
 //     content. The successes of an operation have bodies of one kind: JSON, text, bytes, or a stream of one type. If

@@ -139,6 +139,8 @@ func refusals() []refused {
 		{respond("content: { application/json-seq: { §itemSchema: { type: object } } }"), "a JSON text sequence is not generated: use application/jsonl", []string{respond("content: { application/jsonl: { itemSchema: { type: object } } }")}},
 		{respond("content: { §multipart/mixed: { itemSchema: {} } }"), "multipart/mixed is not generated: use multipart/form-data", []string{respond("content: { multipart/form-data: { schema: { type: object, properties: { a: { type: string } } } } }")}},
 		{"  {}" + strings.Replace(items, "pathItems: { A: { get: { operationId: a, responses: { '204': { description: d } } } } }", "responses: { §R: { description: d, x-go-name: Other } }", 1), "the x-go-name of a response is not generated: rename the response", []string{respondAll("'204': { description: d }")}},
+		{respond("headers: { §transfer-encoding: { schema: { type: string } } }"), "the header Transfer-Encoding is not generated, because the server chooses it: remove it", []string{respond("headers: {}")}},
+		{respond("headers: { §Set-Cookie: { " + list + " } }"), "a list in Set-Cookie is not generated: declare a string", []string{respond("headers: { Set-Cookie: { schema: { type: string } } }")}},
 		{respond("headers: { §X-A: { content: { application/json: {} } } }"), "a header of a response with a media type is not generated: use a scalar or a list, or the body", []string{respond("headers: { X-A: { schema: { type: string } } }"), respond("headers: { X-A: { " + list + " } }")}},
 
 		{formOf("§p: { type: [string, 'null'] }", ""), "the field p of a form is " + multiple + ", which is not generated: " + inForm, []string{formOf("p: { type: string }", ""), formOf("p: { type: [string, 'null'] }", asJSON)}},
