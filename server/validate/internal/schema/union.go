@@ -31,9 +31,8 @@ type union struct {
 
 // alternative is an alternative of a union.
 type alternative struct {
-	types  Kinds          // 0 allows all types
-	node   *Node          // nil allows all values
-	source *document.Node // the target of references
+	types Kinds // 0 allows all types
+	node  *Node // nil allows all values
 }
 
 // choose returns the alternative that a value must match by its type or by a member. It may be nil.
@@ -120,29 +119,31 @@ func (c *Compiler) union(s *scope, keyword string, schemas, discriminator *docum
 	if len(schemas.Elements) == 0 {
 		c.Fail(schemas, "must have a schema")
 	}
+	var sources []*document.Node // not in the union, which would keep the whole document in memory
 	for _, schema := range schemas.Elements {
-		u.alternatives = append(u.alternatives, alternative{c.typesOf(schema), c.schemaIn(s, schema), c.Resolve(schema)})
+		u.alternatives = append(u.alternatives, alternative{c.typesOf(schema), c.schemaIn(s, schema)})
+		sources = append(sources, c.Resolve(schema))
 	}
-	u.mustTry = !u.selectNullable(schemas.Elements) && !u.selectByType() && !c.selectByMember(u)
+	u.mustTry = !u.selectNullable(schemas.Elements) && !u.selectByType() && !c.selectByMember(u, sources)
 	switch {
 	case !u.mustTry:
 	case discriminator != nil:
 		c.useDiscriminator(u, discriminator, schemas.Elements)
 	default:
-		u.by, u.byValue = c.byConstant(u.alternatives, false)
+		u.by, u.byValue = c.byConstant(u.alternatives, sources, false)
 	}
 	return u
 }
 
 // byConstant returns the first member that has a different constant in each alternative, and the alternatives by these
 // constants. If required is set, each alternative must require the member.
-func (c *Compiler) byConstant(alternatives []alternative, required bool) (by *member, byValue map[string]*Node) {
-	for name := range alternatives[0].source.Get("properties").All() {
+func (c *Compiler) byConstant(alternatives []alternative, sources []*document.Node, required bool) (by *member, byValue map[string]*Node) {
+	for name := range sources[0].Get("properties").All() {
 		byValue := make(map[string]*Node)
-		for _, a := range alternatives {
-			value := c.Resolve(a.source.Get("properties").Get(name)).Get("const")
-			if value != nil && value.Kind == jsontext.KindString && (!required || requires(a.source, name)) {
-				byValue[value.Text] = a.node
+		for i, source := range sources {
+			value := c.Resolve(source.Get("properties").Get(name)).Get("const")
+			if value != nil && value.Kind == jsontext.KindString && (!required || requires(source, name)) {
+				byValue[value.Text] = alternatives[i].node
 			}
 		}
 		if len(byValue) == len(alternatives) {
@@ -220,12 +221,13 @@ func (u *union) selectByType() bool {
 
 // selectByMember selects the alternative by a required member that has a different constant in each alternative.
 // One further alternative may be null.
-func (c *Compiler) selectByMember(u *union) bool {
+func (c *Compiler) selectByMember(u *union, sources []*document.Node) bool {
 	var objects, null []alternative
-	for _, a := range u.alternatives {
+	var ofObjects []*document.Node
+	for i, a := range u.alternatives {
 		switch a.types {
 		case KindObject:
-			objects = append(objects, a)
+			objects, ofObjects = append(objects, a), append(ofObjects, sources[i])
 		case KindNull:
 			null = append(null, a)
 		default:
@@ -235,7 +237,7 @@ func (c *Compiler) selectByMember(u *union) bool {
 	if len(objects) == 0 || len(null) > 1 {
 		return false
 	}
-	if u.by, u.byValue = c.byConstant(objects, true); u.by == nil {
+	if u.by, u.byValue = c.byConstant(objects, ofObjects, true); u.by == nil {
 		return false
 	}
 	u.byType, u.types = null, KindObject
