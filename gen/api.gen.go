@@ -11,6 +11,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -5065,7 +5066,8 @@ type StrictServerInterface interface {
 // StrictHandlerFunc performs an operation. The request is its RequestObject and the result its ResponseObject.
 type StrictHandlerFunc func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error)
 
-// StrictMiddlewareFunc wraps an operation. The first of several middlewares is the outermost.
+// StrictMiddlewareFunc wraps an operation. It is called once for each operation, with the operationId of the document.
+// The first of several middlewares is the outermost.
 type StrictMiddlewareFunc func(next StrictHandlerFunc, operationID string) StrictHandlerFunc
 
 // StrictHTTPServerOptions has the functions that respond to errors. By default the response is the text of the
@@ -5099,13 +5101,60 @@ func NewStrictHandlerWithOptions(ssi StrictServerInterface, middlewares []Strict
 	if options.ResponseErrorHandlerFunc == nil {
 		options.ResponseErrorHandlerFunc = textOf(http.StatusInternalServerError)
 	}
-	return &strictHandler{ssi: ssi, middlewares: middlewares, options: options}
+	h := &strictHandler{ssi: ssi, options: options}
+	if len(middlewares) > 0 {
+		h.chains = map[string]StrictHandlerFunc{
+			"listProjects":        chain(ssi, middlewares, "listProjects", StrictServerInterface.ListProjects),
+			"login":               chain(ssi, middlewares, "login", StrictServerInterface.Login),
+			"logout":              chain(ssi, middlewares, "logout", StrictServerInterface.Logout),
+			"refreshTokens":       chain(ssi, middlewares, "refreshTokens", StrictServerInterface.RefreshTokens),
+			"getAvatar":           chain(ssi, middlewares, "getAvatar", StrictServerInterface.GetAvatar),
+			"createAvatar":        chain(ssi, middlewares, "createAvatar", StrictServerInterface.CreateAvatar),
+			"createVideo":         chain(ssi, middlewares, "createVideo", StrictServerInterface.CreateVideo),
+			"deleteAvatar":        chain(ssi, middlewares, "deleteAvatar", StrictServerInterface.DeleteAvatar),
+			"deleteVideo":         chain(ssi, middlewares, "deleteVideo", StrictServerInterface.DeleteVideo),
+			"getVideo":            chain(ssi, middlewares, "getVideo", StrictServerInterface.GetVideo),
+			"listAvatars":         chain(ssi, middlewares, "listAvatars", StrictServerInterface.ListAvatars),
+			"listVideos":          chain(ssi, middlewares, "listVideos", StrictServerInterface.ListVideos),
+			"submitConsent":       chain(ssi, middlewares, "submitConsent", StrictServerInterface.SubmitConsent),
+			"listEvents":          chain(ssi, middlewares, "listEvents", StrictServerInterface.ListEvents),
+			"replayEvents":        chain(ssi, middlewares, "replayEvents", StrictServerInterface.ReplayEvents),
+			"streamEvents":        chain(ssi, middlewares, "streamEvents", StrictServerInterface.StreamEvents),
+			"createLipsync":       chain(ssi, middlewares, "createLipsync", StrictServerInterface.CreateLipsync),
+			"deleteLipsync":       chain(ssi, middlewares, "deleteLipsync", StrictServerInterface.DeleteLipsync),
+			"getLipsync":          chain(ssi, middlewares, "getLipsync", StrictServerInterface.GetLipsync),
+			"listLipsyncs":        chain(ssi, middlewares, "listLipsyncs", StrictServerInterface.ListLipsyncs),
+			"uploadMedia":         chain(ssi, middlewares, "uploadMedia", StrictServerInterface.UploadMedia),
+			"updateProject":       chain(ssi, middlewares, "updateProject", StrictServerInterface.UpdateProject),
+			"listVoices":          chain(ssi, middlewares, "listVoices", StrictServerInterface.ListVoices),
+			"listEndpoints":       chain(ssi, middlewares, "listEndpoints", StrictServerInterface.ListEndpoints),
+			"rotateWebhookSecret": chain(ssi, middlewares, "rotateWebhookSecret", StrictServerInterface.RotateWebhookSecret),
+			"getWebhookSecrets":   chain(ssi, middlewares, "getWebhookSecrets", StrictServerInterface.GetWebhookSecrets),
+			"setEndpoint":         chain(ssi, middlewares, "setEndpoint", StrictServerInterface.SetEndpoint),
+			"testWebhook":         chain(ssi, middlewares, "testWebhook", StrictServerInterface.TestWebhook),
+		}
+	}
+	return h
 }
 
 type strictHandler struct {
-	ssi         StrictServerInterface
-	middlewares []StrictMiddlewareFunc
-	options     StrictHTTPServerOptions
+	ssi     StrictServerInterface
+	chains  map[string]StrictHandlerFunc // by operationId; nil without middlewares
+	options StrictHTTPServerOptions
+}
+
+// chain returns an operation with its middlewares.
+func chain[Request, Response any](
+	ssi StrictServerInterface, middlewares []StrictMiddlewareFunc, operationID string,
+	operation func(StrictServerInterface, context.Context, Request) (Response, error),
+) StrictHandlerFunc {
+	handler := StrictHandlerFunc(func(ctx context.Context, _ http.ResponseWriter, _ *http.Request, request any) (any, error) {
+		return operation(ssi, ctx, request.(Request))
+	})
+	for _, middleware := range slices.Backward(middlewares) {
+		handler = middleware(handler, operationID)
+	}
+	return handler
 }
 
 // refuse responds to a request whose body could not be decoded.
@@ -5137,15 +5186,9 @@ func serveStrict[Request, Response any](
 ) {
 	var response Response
 	var err error
-	if len(h.middlewares) == 0 {
+	if handler := h.chains[operationID]; handler == nil {
 		response, err = operation(h.ssi, r.Context(), request)
 	} else {
-		handler := StrictHandlerFunc(func(ctx context.Context, _ http.ResponseWriter, _ *http.Request, request any) (any, error) {
-			return operation(h.ssi, ctx, request.(Request))
-		})
-		for i := len(h.middlewares) - 1; i >= 0; i-- {
-			handler = h.middlewares[i](handler, operationID)
-		}
 		var untyped any
 		untyped, err = handler(r.Context(), w, r, request)
 		var ok bool
@@ -5167,7 +5210,7 @@ func (h *strictHandler) ListProjects(w http.ResponseWriter, r *http.Request, par
 
 	request.Params = params
 
-	serveStrict(h, w, r, "ListProjects", request, StrictServerInterface.ListProjects, ListProjectsResponseObject.VisitListProjectsResponse)
+	serveStrict(h, w, r, "listProjects", request, StrictServerInterface.ListProjects, ListProjectsResponseObject.VisitListProjectsResponse)
 }
 
 // Login decodes the request, performs the operation and writes its response.
@@ -5183,7 +5226,7 @@ func (h *strictHandler) Login(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	serveStrict(h, w, r, "Login", request, StrictServerInterface.Login, LoginResponseObject.VisitLoginResponse)
+	serveStrict(h, w, r, "login", request, StrictServerInterface.Login, LoginResponseObject.VisitLoginResponse)
 }
 
 // Logout decodes the request, performs the operation and writes its response.
@@ -5199,7 +5242,7 @@ func (h *strictHandler) Logout(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	serveStrict(h, w, r, "Logout", request, StrictServerInterface.Logout, LogoutResponseObject.VisitLogoutResponse)
+	serveStrict(h, w, r, "logout", request, StrictServerInterface.Logout, LogoutResponseObject.VisitLogoutResponse)
 }
 
 // RefreshTokens decodes the request, performs the operation and writes its response.
@@ -5215,7 +5258,7 @@ func (h *strictHandler) RefreshTokens(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	serveStrict(h, w, r, "RefreshTokens", request, StrictServerInterface.RefreshTokens, RefreshTokensResponseObject.VisitRefreshTokensResponse)
+	serveStrict(h, w, r, "refreshTokens", request, StrictServerInterface.RefreshTokens, RefreshTokensResponseObject.VisitRefreshTokensResponse)
 }
 
 // GetAvatar decodes the request, performs the operation and writes its response.
@@ -5224,7 +5267,7 @@ func (h *strictHandler) GetAvatar(w http.ResponseWriter, r *http.Request, params
 
 	request.Params = params
 
-	serveStrict(h, w, r, "GetAvatar", request, StrictServerInterface.GetAvatar, GetAvatarResponseObject.VisitGetAvatarResponse)
+	serveStrict(h, w, r, "getAvatar", request, StrictServerInterface.GetAvatar, GetAvatarResponseObject.VisitGetAvatarResponse)
 }
 
 // CreateAvatar decodes the request, performs the operation and writes its response.
@@ -5242,7 +5285,7 @@ func (h *strictHandler) CreateAvatar(w http.ResponseWriter, r *http.Request, par
 		return
 	}
 
-	serveStrict(h, w, r, "CreateAvatar", request, StrictServerInterface.CreateAvatar, CreateAvatarResponseObject.VisitCreateAvatarResponse)
+	serveStrict(h, w, r, "createAvatar", request, StrictServerInterface.CreateAvatar, CreateAvatarResponseObject.VisitCreateAvatarResponse)
 }
 
 // CreateVideo decodes the request, performs the operation and writes its response.
@@ -5260,7 +5303,7 @@ func (h *strictHandler) CreateVideo(w http.ResponseWriter, r *http.Request, para
 		return
 	}
 
-	serveStrict(h, w, r, "CreateVideo", request, StrictServerInterface.CreateVideo, CreateVideoResponseObject.VisitCreateVideoResponse)
+	serveStrict(h, w, r, "createVideo", request, StrictServerInterface.CreateVideo, CreateVideoResponseObject.VisitCreateVideoResponse)
 }
 
 // DeleteAvatar decodes the request, performs the operation and writes its response.
@@ -5276,7 +5319,7 @@ func (h *strictHandler) DeleteAvatar(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	serveStrict(h, w, r, "DeleteAvatar", request, StrictServerInterface.DeleteAvatar, DeleteAvatarResponseObject.VisitDeleteAvatarResponse)
+	serveStrict(h, w, r, "deleteAvatar", request, StrictServerInterface.DeleteAvatar, DeleteAvatarResponseObject.VisitDeleteAvatarResponse)
 }
 
 // DeleteVideo decodes the request, performs the operation and writes its response.
@@ -5292,7 +5335,7 @@ func (h *strictHandler) DeleteVideo(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	serveStrict(h, w, r, "DeleteVideo", request, StrictServerInterface.DeleteVideo, DeleteVideoResponseObject.VisitDeleteVideoResponse)
+	serveStrict(h, w, r, "deleteVideo", request, StrictServerInterface.DeleteVideo, DeleteVideoResponseObject.VisitDeleteVideoResponse)
 }
 
 // GetVideo decodes the request, performs the operation and writes its response.
@@ -5301,7 +5344,7 @@ func (h *strictHandler) GetVideo(w http.ResponseWriter, r *http.Request, params 
 
 	request.Params = params
 
-	serveStrict(h, w, r, "GetVideo", request, StrictServerInterface.GetVideo, GetVideoResponseObject.VisitGetVideoResponse)
+	serveStrict(h, w, r, "getVideo", request, StrictServerInterface.GetVideo, GetVideoResponseObject.VisitGetVideoResponse)
 }
 
 // ListAvatars decodes the request, performs the operation and writes its response.
@@ -5310,7 +5353,7 @@ func (h *strictHandler) ListAvatars(w http.ResponseWriter, r *http.Request, para
 
 	request.Params = params
 
-	serveStrict(h, w, r, "ListAvatars", request, StrictServerInterface.ListAvatars, ListAvatarsResponseObject.VisitListAvatarsResponse)
+	serveStrict(h, w, r, "listAvatars", request, StrictServerInterface.ListAvatars, ListAvatarsResponseObject.VisitListAvatarsResponse)
 }
 
 // ListVideos decodes the request, performs the operation and writes its response.
@@ -5319,7 +5362,7 @@ func (h *strictHandler) ListVideos(w http.ResponseWriter, r *http.Request, param
 
 	request.Params = params
 
-	serveStrict(h, w, r, "ListVideos", request, StrictServerInterface.ListVideos, ListVideosResponseObject.VisitListVideosResponse)
+	serveStrict(h, w, r, "listVideos", request, StrictServerInterface.ListVideos, ListVideosResponseObject.VisitListVideosResponse)
 }
 
 // SubmitConsent decodes the request, performs the operation and writes its response.
@@ -5335,7 +5378,7 @@ func (h *strictHandler) SubmitConsent(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	serveStrict(h, w, r, "SubmitConsent", request, StrictServerInterface.SubmitConsent, SubmitConsentResponseObject.VisitSubmitConsentResponse)
+	serveStrict(h, w, r, "submitConsent", request, StrictServerInterface.SubmitConsent, SubmitConsentResponseObject.VisitSubmitConsentResponse)
 }
 
 // ListEvents decodes the request, performs the operation and writes its response.
@@ -5344,7 +5387,7 @@ func (h *strictHandler) ListEvents(w http.ResponseWriter, r *http.Request, param
 
 	request.Params = params
 
-	serveStrict(h, w, r, "ListEvents", request, StrictServerInterface.ListEvents, ListEventsResponseObject.VisitListEventsResponse)
+	serveStrict(h, w, r, "listEvents", request, StrictServerInterface.ListEvents, ListEventsResponseObject.VisitListEventsResponse)
 }
 
 // ReplayEvents decodes the request, performs the operation and writes its response.
@@ -5362,7 +5405,7 @@ func (h *strictHandler) ReplayEvents(w http.ResponseWriter, r *http.Request, par
 		return
 	}
 
-	serveStrict(h, w, r, "ReplayEvents", request, StrictServerInterface.ReplayEvents, ReplayEventsResponseObject.VisitReplayEventsResponse)
+	serveStrict(h, w, r, "replayEvents", request, StrictServerInterface.ReplayEvents, ReplayEventsResponseObject.VisitReplayEventsResponse)
 }
 
 // StreamEvents decodes the request, performs the operation and writes its response.
@@ -5373,7 +5416,7 @@ func (h *strictHandler) StreamEvents(w http.ResponseWriter, r *http.Request, par
 
 	request.Params = params
 
-	serveStrict(h, w, r, "StreamEvents", request, StrictServerInterface.StreamEvents, StreamEventsResponseObject.VisitStreamEventsResponse)
+	serveStrict(h, w, r, "streamEvents", request, StrictServerInterface.StreamEvents, StreamEventsResponseObject.VisitStreamEventsResponse)
 }
 
 // CreateLipsync decodes the request, performs the operation and writes its response.
@@ -5391,7 +5434,7 @@ func (h *strictHandler) CreateLipsync(w http.ResponseWriter, r *http.Request, pa
 		return
 	}
 
-	serveStrict(h, w, r, "CreateLipsync", request, StrictServerInterface.CreateLipsync, CreateLipsyncResponseObject.VisitCreateLipsyncResponse)
+	serveStrict(h, w, r, "createLipsync", request, StrictServerInterface.CreateLipsync, CreateLipsyncResponseObject.VisitCreateLipsyncResponse)
 }
 
 // DeleteLipsync decodes the request, performs the operation and writes its response.
@@ -5407,7 +5450,7 @@ func (h *strictHandler) DeleteLipsync(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	serveStrict(h, w, r, "DeleteLipsync", request, StrictServerInterface.DeleteLipsync, DeleteLipsyncResponseObject.VisitDeleteLipsyncResponse)
+	serveStrict(h, w, r, "deleteLipsync", request, StrictServerInterface.DeleteLipsync, DeleteLipsyncResponseObject.VisitDeleteLipsyncResponse)
 }
 
 // GetLipsync decodes the request, performs the operation and writes its response.
@@ -5416,7 +5459,7 @@ func (h *strictHandler) GetLipsync(w http.ResponseWriter, r *http.Request, param
 
 	request.Params = params
 
-	serveStrict(h, w, r, "GetLipsync", request, StrictServerInterface.GetLipsync, GetLipsyncResponseObject.VisitGetLipsyncResponse)
+	serveStrict(h, w, r, "getLipsync", request, StrictServerInterface.GetLipsync, GetLipsyncResponseObject.VisitGetLipsyncResponse)
 }
 
 // ListLipsyncs decodes the request, performs the operation and writes its response.
@@ -5425,7 +5468,7 @@ func (h *strictHandler) ListLipsyncs(w http.ResponseWriter, r *http.Request, par
 
 	request.Params = params
 
-	serveStrict(h, w, r, "ListLipsyncs", request, StrictServerInterface.ListLipsyncs, ListLipsyncsResponseObject.VisitListLipsyncsResponse)
+	serveStrict(h, w, r, "listLipsyncs", request, StrictServerInterface.ListLipsyncs, ListLipsyncsResponseObject.VisitListLipsyncsResponse)
 }
 
 // UploadMedia decodes the request, performs the operation and writes its response.
@@ -5436,7 +5479,7 @@ func (h *strictHandler) UploadMedia(w http.ResponseWriter, r *http.Request) {
 
 	request.Body = r.Body
 
-	serveStrict(h, w, r, "UploadMedia", request, StrictServerInterface.UploadMedia, UploadMediaResponseObject.VisitUploadMediaResponse)
+	serveStrict(h, w, r, "uploadMedia", request, StrictServerInterface.UploadMedia, UploadMediaResponseObject.VisitUploadMediaResponse)
 }
 
 // UpdateProject decodes the request, performs the operation and writes its response.
@@ -5454,7 +5497,7 @@ func (h *strictHandler) UpdateProject(w http.ResponseWriter, r *http.Request, pa
 		return
 	}
 
-	serveStrict(h, w, r, "UpdateProject", request, StrictServerInterface.UpdateProject, UpdateProjectResponseObject.VisitUpdateProjectResponse)
+	serveStrict(h, w, r, "updateProject", request, StrictServerInterface.UpdateProject, UpdateProjectResponseObject.VisitUpdateProjectResponse)
 }
 
 // ListVoices decodes the request, performs the operation and writes its response.
@@ -5463,7 +5506,7 @@ func (h *strictHandler) ListVoices(w http.ResponseWriter, r *http.Request, param
 
 	request.Params = params
 
-	serveStrict(h, w, r, "ListVoices", request, StrictServerInterface.ListVoices, ListVoicesResponseObject.VisitListVoicesResponse)
+	serveStrict(h, w, r, "listVoices", request, StrictServerInterface.ListVoices, ListVoicesResponseObject.VisitListVoicesResponse)
 }
 
 // ListEndpoints decodes the request, performs the operation and writes its response.
@@ -5472,21 +5515,21 @@ func (h *strictHandler) ListEndpoints(w http.ResponseWriter, r *http.Request, pa
 
 	request.Params = params
 
-	serveStrict(h, w, r, "ListEndpoints", request, StrictServerInterface.ListEndpoints, ListEndpointsResponseObject.VisitListEndpointsResponse)
+	serveStrict(h, w, r, "listEndpoints", request, StrictServerInterface.ListEndpoints, ListEndpointsResponseObject.VisitListEndpointsResponse)
 }
 
 // RotateWebhookSecret decodes the request, performs the operation and writes its response.
 func (h *strictHandler) RotateWebhookSecret(w http.ResponseWriter, r *http.Request) {
 	var request RotateWebhookSecretRequestObject
 
-	serveStrict(h, w, r, "RotateWebhookSecret", request, StrictServerInterface.RotateWebhookSecret, RotateWebhookSecretResponseObject.VisitRotateWebhookSecretResponse)
+	serveStrict(h, w, r, "rotateWebhookSecret", request, StrictServerInterface.RotateWebhookSecret, RotateWebhookSecretResponseObject.VisitRotateWebhookSecretResponse)
 }
 
 // GetWebhookSecrets decodes the request, performs the operation and writes its response.
 func (h *strictHandler) GetWebhookSecrets(w http.ResponseWriter, r *http.Request) {
 	var request GetWebhookSecretsRequestObject
 
-	serveStrict(h, w, r, "GetWebhookSecrets", request, StrictServerInterface.GetWebhookSecrets, GetWebhookSecretsResponseObject.VisitGetWebhookSecretsResponse)
+	serveStrict(h, w, r, "getWebhookSecrets", request, StrictServerInterface.GetWebhookSecrets, GetWebhookSecretsResponseObject.VisitGetWebhookSecretsResponse)
 }
 
 // SetEndpoint decodes the request, performs the operation and writes its response.
@@ -5502,7 +5545,7 @@ func (h *strictHandler) SetEndpoint(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	serveStrict(h, w, r, "SetEndpoint", request, StrictServerInterface.SetEndpoint, SetEndpointResponseObject.VisitSetEndpointResponse)
+	serveStrict(h, w, r, "setEndpoint", request, StrictServerInterface.SetEndpoint, SetEndpointResponseObject.VisitSetEndpointResponse)
 }
 
 // TestWebhook decodes the request, performs the operation and writes its response.
@@ -5518,5 +5561,5 @@ func (h *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	serveStrict(h, w, r, "TestWebhook", request, StrictServerInterface.TestWebhook, TestWebhookResponseObject.VisitTestWebhookResponse)
+	serveStrict(h, w, r, "testWebhook", request, StrictServerInterface.TestWebhook, TestWebhookResponseObject.VisitTestWebhookResponse)
 }

@@ -59,7 +59,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"slices"
 
 	"github.com/avatarstudio/avatarstudio/api"
 	"github.com/avatarstudio/avatarstudio/gen"
@@ -77,7 +76,7 @@ type Config struct {
 	// [OperationID] the operation. To reject a request, it calls [WriteProblem]. If nil, all requests are
 	// admitted.
 	Admit func(http.Handler) http.Handler
-	// Middleware wraps each operation. It is called once for each operation, with the operationId. The first
+	// Middleware wraps each operation. [New] calls it once for each operation, with the operationId. The first
 	// element is the outermost. Middleware runs after authentication and validation. It sees the decoded
 	// request, such as a [gen.LoginRequestObject], and the response or error of the next handler, before the
 	// response is sent. [PrincipalFrom] returns the caller.
@@ -114,8 +113,7 @@ func New(implementation gen.StrictServerInterface, cfg Config) (http.Handler, er
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
-	middleware := newChains(validator, slices.Clone(cfg.Middleware))
-	strict := gen.NewStrictHandlerWithOptions(implementation, middleware, gen.StrictHTTPServerOptions{
+	strict := gen.NewStrictHandlerWithOptions(implementation, requireContexts(cfg.Middleware), gen.StrictHTTPServerOptions{
 		RequestErrorHandlerFunc:  writeDecodeError,
 		ResponseErrorHandlerFunc: cfg.writeError,
 	})

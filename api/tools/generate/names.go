@@ -198,6 +198,9 @@ func (n *names) values(schema *openapi3.Schema) {
 // paths checks the operations with their parameters and headers.
 func (n *names) paths(document *openapi3.T) {
 	n.definitions, n.security = must(codegen.OperationDefinitions(document)), document.Security
+	for _, d := range n.definitions {
+		d.Spec.OperationID = d.SpecOperationId // which oapi-codegen has replaced with the Go name
+	}
 	for _, d := range slices.Concat(n.definitions, must(codegen.WebhookOperationDefinitions(document))) {
 		e := element{what: "the operation " + d.SpecOperationId, fix: "choose another operationId", at: locate(d.Spec.Origin)}
 		n.unique(n.operations, d.OperationId, e)

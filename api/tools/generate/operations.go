@@ -132,7 +132,7 @@ func (o *operation) prefer(all []operation) {
 // describe describes an operation. security is that of operations that have none of their own.
 func describe(d codegen.OperationDefinition, security openapi3.SecurityRequirements) (operation, error) {
 	o := operation{
-		ID: d.Spec.OperationID, Name: codegen.UppercaseFirstCharacter(d.OperationId), Method: d.Method, Path: d.Path,
+		ID: d.SpecOperationId, Name: codegen.UppercaseFirstCharacter(d.OperationId), Method: d.Method, Path: d.Path,
 		Tag: tagOf(d.Spec.Tags), Comment: comment(d.Spec.Description), Errors: errorClasses(d.Spec.Responses.Map()),
 		Idempotent: slices.Contains([]string{"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"}, d.Method),
 	}

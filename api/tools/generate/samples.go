@@ -75,7 +75,6 @@ func (f files) samples(document *openapi3.T, all []operation, n *names, c *compi
 func describeSample(document *openapi3.T, o operation) sample {
 	item := document.Paths.Value(o.Path)
 	definition := item.GetOperation(o.Method)
-	o.ID = definition.OperationID // oapi-codegen changed the id in its own document
 	s := sample{operation: o, Bearer: takesBearer(document, definition), Target: o.Path, examples: map[string]any{}}
 	query := url.Values{}
 	for _, ref := range slices.Concat(item.Parameters, definition.Parameters) {
