@@ -2097,17 +2097,14 @@ func readParameter[T any](r *http.Request, query url.Values, p parameter) (value
 	}
 	switch {
 	case !found && p.required:
-		return nil, &RequiredParamError{ParamName: p.name}
+		return nil, fmt.Errorf("the %s parameter %s is required", p.in, p.name)
 	case !found, isJSON && text == "null" && p.pointer:
 		return nil, nil
 	}
 	value = new(T)
 	switch {
 	case isJSON:
-		if err := json.Unmarshal([]byte(text), value); err != nil {
-			return nil, &UnmarshalingParamError{ParamName: p.name, Err: err}
-		}
-		return value, nil
+		err = json.Unmarshal([]byte(text), value)
 	case p.in == "query":
 		err = runtime.BindQueryParameterWithOptions(p.style, p.explode, true, p.name, query, value,
 			runtime.BindQueryParameterOptions{Type: p.kind, Format: p.format})
@@ -2116,7 +2113,7 @@ func readParameter[T any](r *http.Request, query url.Values, p parameter) (value
 			runtime.BindStyledParameterOptions{Explode: p.explode, Required: p.required, Type: p.kind, Format: p.format, ValueIsUnescaped: true})
 	}
 	if err != nil {
-		return nil, &InvalidParamFormatError{ParamName: p.name, Err: err}
+		return nil, fmt.Errorf("the %s parameter %s: %w", p.in, p.name, err)
 	}
 	return value, nil
 }
@@ -2743,35 +2740,6 @@ func (siw *ServerInterfaceWrapper) TestWebhook(w http.ResponseWriter, r *http.Re
 		siw.Handler.TestWebhook(w, r)
 	}).ServeHTTP(w, r)
 }
-
-// RequiredParamError reports that a required parameter is missing.
-type RequiredParamError struct {
-	ParamName string
-}
-
-func (e *RequiredParamError) Error() string { return "parameter " + e.ParamName + " is required" }
-
-// InvalidParamFormatError reports that a parameter is not in the style of the document.
-type InvalidParamFormatError struct {
-	ParamName string
-	Err       error
-}
-
-func (e *InvalidParamFormatError) Error() string {
-	return "parameter " + e.ParamName + ": " + e.Err.Error()
-}
-func (e *InvalidParamFormatError) Unwrap() error { return e.Err }
-
-// UnmarshalingParamError reports that a parameter is not the JSON that the document requires.
-type UnmarshalingParamError struct {
-	ParamName string
-	Err       error
-}
-
-func (e *UnmarshalingParamError) Error() string {
-	return "parameter " + e.ParamName + " as JSON: " + e.Err.Error()
-}
-func (e *UnmarshalingParamError) Unwrap() error { return e.Err }
 
 // Handler creates http.Handler with routing matching OpenAPI spec.
 func Handler(si ServerInterface) http.Handler {
