@@ -105,10 +105,7 @@ func (c *Client) newDownload(file File, options []CallOption) *download {
 }
 
 func (d *download) run(ctx context.Context) error {
-	if d.call.err != nil {
-		return d.call.err
-	}
-	retry, renewed := d.call.retry, false
+	retry, renewed := d.call.retry, false // an invalid option is the error of locate
 	for n := 1; ; n++ {
 		if d.address == "" {
 			if err := d.locate(ctx); err != nil {

@@ -79,12 +79,13 @@ func New(document []byte, cfg Config) (http.Handler, error) {
 	samplesJSON, _ := json.Marshal(samples)
 	info, _ := root["info"].(map[string]any)
 	title, _ := info["title"].(string)
-	page, err := renderPage(map[string]string{"Title": title, "BasePath": cfg.BasePath, "Guide": cfg.Guide})
+	var page bytes.Buffer
+	err = template.Must(template.ParseFS(files, pageName)).Execute(&page, map[string]string{"Title": title, "BasePath": cfg.BasePath, "Guide": cfg.Guide})
 	if err != nil {
 		return nil, fmt.Errorf("docs: %w", err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /docs", asset.New("text/html; charset=utf-8", page))
+	mux.Handle("GET /docs", asset.New("text/html; charset=utf-8", page.Bytes()))
 	mux.HandleFunc("GET /docs/{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Location", "../docs") // http.Redirect would lose the prefix that http.StripPrefix removed
 		w.WriteHeader(http.StatusPermanentRedirect)
@@ -122,14 +123,4 @@ func decode(document []byte) (root map[string]any, err error) {
 		_, err = yaml.Unmarshal(document, &root, yaml.DecodeOpts{DisableTimestamps: true}, exact)
 	}
 	return root, err
-}
-
-func renderPage(data map[string]string) ([]byte, error) {
-	page, err := template.ParseFS(files, pageName)
-	if err != nil {
-		return nil, err
-	}
-	var text bytes.Buffer
-	err = page.Execute(&text, data)
-	return text.Bytes(), err
 }

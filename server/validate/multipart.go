@@ -123,9 +123,7 @@ func (b *multipartBody) next() error {
 			Detail: "The body has more than " + strconv.Itoa(maxParts) + " parts.",
 		}
 	}
-	if _, err := b.writer.CreatePart(part.Header); err != nil {
-		return b.malformed(err)
-	}
+	_, _ = b.writer.CreatePart(part.Header) // as above
 	return b.begin(part)
 }
 
