@@ -51,7 +51,7 @@ func classOf(method, operationID string) class {
 type Limiter struct {
 	limits [classes]limit
 
-	mu      sync.RWMutex
+	mu      sync.Mutex
 	buckets map[key]*rate.Limiter
 	swept   time.Time // when full buckets were last removed
 }
@@ -125,31 +125,21 @@ func (l *Limiter) admit(userID string, class class) *server.Error {
 func (l *Limiter) take(userID string, class class) (wait time.Duration) {
 	now := time.Now()
 	k := key{userID, class}
-	l.mu.RLock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	b := l.buckets[k]
-	l.mu.RUnlock()
 	if b == nil {
-		b = l.add(k, now)
+		if now.Sub(l.swept) >= sweepInterval {
+			maps.DeleteFunc(l.buckets, func(_ key, b *rate.Limiter) bool { return b.TokensAt(now) >= float64(b.Burst()) })
+			l.swept = now
+		}
+		n := l.limits[class].n
+		b = rate.NewLimiter(rate.Limit(n), n)
+		l.buckets[k] = b
 	}
 	if b.AllowN(now, 1) {
 		return 0
 	}
 	missing := (1 - b.TokensAt(now)) / float64(b.Limit())
 	return max(1, time.Duration(missing*float64(time.Second)))
-}
-
-func (l *Limiter) add(k key, now time.Time) *rate.Limiter {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now.Sub(l.swept) >= sweepInterval {
-		maps.DeleteFunc(l.buckets, func(_ key, b *rate.Limiter) bool { return b.TokensAt(now) >= float64(b.Burst()) })
-		l.swept = now
-	}
-	b := l.buckets[k]
-	if b == nil {
-		n := l.limits[k.class].n
-		b = rate.NewLimiter(rate.Limit(n), n)
-		l.buckets[k] = b
-	}
-	return b
 }
