@@ -31,8 +31,6 @@ var (
 	ErrTooManyAPIKeys = errors.New("studio: too many API keys")
 	// ErrAPIKeyName is returned if the name of an API key is empty or too long.
 	ErrAPIKeyName = errors.New("studio: the name of an API key has 1 to 100 characters")
-	// ErrAPIKeyExpiry is returned if the expiry of a new API key is in the past.
-	ErrAPIKeyExpiry = errors.New("studio: the expiry of the API key is in the past")
 )
 
 // APIKeyStore stores API keys; see [Store].
@@ -72,12 +70,8 @@ func (s *Service) AddAPIKey(ctx context.Context, key APIKey) (added APIKey, secr
 	if !ok {
 		return APIKey{}, "", ErrAPIKeyName
 	}
-	now := s.now()
-	if !key.ExpiresAt.IsZero() && !key.ExpiresAt.After(now) {
-		return APIKey{}, "", ErrAPIKeyExpiry
-	}
 	secret = newAPIKey()
-	key.ID, key.Name, key.Hash, key.CreatedAt = NewID(), name, hashToken(secret), now
+	key.ID, key.Name, key.Hash, key.CreatedAt = NewID(), name, hashToken(secret), s.now()
 	return key, secret, s.Store.AddAPIKey(ctx, key, MaxAPIKeys)
 }
 

@@ -58,10 +58,9 @@ func TestAddAPIKey_refusesWhatNoKeyCanBe(t *testing.T) {
 		ada := studiotest.AddUser(t, service, "ada@example.com")
 		workspace := try(service.AddWorkspace(t.Context(), "", "Films"))(t)
 		for want, key := range map[error]studio.APIKey{
-			studio.ErrAPIKeyName:   {UserID: ada.ID, Name: strings.Repeat("ä", studio.MaxName+1)},
-			studio.ErrAPIKeyExpiry: {UserID: ada.ID, Name: "batch", ExpiresAt: clock.Now()},
-			studio.ErrForbidden:    {UserID: ada.ID, Name: "batch", WorkspaceID: workspace.ID},
-			studio.ErrNotFound:     {UserID: workspace.ID, Name: "batch"},
+			studio.ErrAPIKeyName: {UserID: ada.ID, Name: strings.Repeat("ä", studio.MaxName+1)},
+			studio.ErrForbidden:  {UserID: ada.ID, Name: "batch", WorkspaceID: workspace.ID},
+			studio.ErrNotFound:   {UserID: workspace.ID, Name: "batch"},
 		} {
 			_, _, err := service.AddAPIKey(t.Context(), key)
 			wantError(t, err, want)
