@@ -125,7 +125,7 @@ func (s *Store) Unreadable(ctx context.Context, remove bool) (found Unreadable, 
 		}
 		all := []statement{{`DELETE FROM webhook_secrets WHERE ` + where.sql, where.args}}
 		for _, name := range found.Keys {
-			all = append(all, statement{`DELETE FROM signing_keys WHERE name = $1`, []any{name}})
+			all = append(all, statement{deleteKey, []any{name}})
 		}
 		return tx.execAll(ctx, all)
 	})

@@ -6,8 +6,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-func (s *Store) Subject(ctx context.Context, id string) (studio.Subject, error) {
-	return subjectByID(ctx, s.engine, id)
+func (s *Store) Subject(ctx context.Context, id string) (found studio.Subject, err error) {
+	err = queryRow(ctx, s.engine, subjectDest(&found), `SELECT `+subjectColumns+` FROM subjects s WHERE s.id = $1 AND `+notDeleted, id)
+	return found, err
 }
 
 func (s *Store) ActiveSubject(ctx context.Context, id string) (found studio.Subject, err error) {
@@ -43,12 +44,6 @@ func subjectDest(s *studio.Subject) []any {
 // condition: before its first analysis, PostgreSQL expects so few rows with deleted_at IS NULL that it would read all
 // of subjects_newest for several IDs.
 const notDeleted = `COALESCE(s.deleted_at, 0) = 0`
-
-// subjectByID returns a subject that is not deleted.
-func subjectByID(ctx context.Context, q querier, id string) (s studio.Subject, err error) {
-	err = queryRow(ctx, q, subjectDest(&s), `SELECT `+subjectColumns+` FROM subjects s WHERE s.id = $1 AND `+notDeleted, id)
-	return s, err
-}
 
 func (s *Store) Subjects(
 	ctx context.Context, filter studio.SubjectFilter, after studio.Position, limit int,

@@ -133,20 +133,19 @@ func (s *Store) RemoveUser(ctx context.Context, userID string, now time.Time) er
 	})
 }
 
-// userRows are the tables with rows of users, each with the column of the user and another one that identifies a row of
-// theirs.
+// userRows are the tables with rows of users, each with the column that identifies a row of theirs.
 //
 //nolint:gochecknoglobals // a table
-var userRows = [...]struct{ table, user, key string }{
-	{"webhook_secrets", "user_id", "id"},
-	{"api_keys", "user_id", "id"},
-	{"endpoints", "user_id", "url"},
-	{"alerts", "user_id", "url"},
-	{"pauses", "user_id", "url"},
-	{"replays", "user_id", "id"},
-	{"members", "user_id", "workspace_id"},
-	{"refresh_tokens", "user_id", "hash"},
-	{"known_addresses", "user_id", "address"},
+var userRows = [...]struct{ table, key string }{
+	{"webhook_secrets", "id"},
+	{"api_keys", "id"},
+	{"endpoints", "url"},
+	{"alerts", "url"},
+	{"pauses", "url"},
+	{"replays", "id"},
+	{"members", "workspace_id"},
+	{"refresh_tokens", "hash"},
+	{"known_addresses", "address"},
 }
 
 // eraseOfUser erases the next records of a removed user. It locks the subjects in the order of their IDs, as others do.
@@ -175,8 +174,8 @@ func eraseOfUser(ctx context.Context, tx transaction, userID string, now time.Ti
 			break
 		}
 		var rows int64
-		rows, err = tx.exec(ctx, `DELETE FROM `+of.table+` WHERE `+of.user+` = $1 AND `+
-			tx.in(of.key, `SELECT `+of.key+` FROM `+of.table+` WHERE `+of.user+` = $1 `+limitTo("$2")), userID, batchRows)
+		rows, err = tx.exec(ctx, `DELETE FROM `+of.table+` WHERE user_id = $1 AND `+
+			tx.in(of.key, `SELECT `+of.key+` FROM `+of.table+` WHERE user_id = $1 `+limitTo("$2")), userID, batchRows)
 		erased.More = erased.More || rows >= batchRows
 	}
 	return erased, flows, err
