@@ -131,10 +131,7 @@ func databaseOf(command *cli.Command, name string) (string, error) {
 // sqlitePath returns the path of a SQLite database.
 func sqlitePath(dsn string) (path string, ok bool) { return strings.CutPrefix(dsn, "sqlite:") }
 
-func isSQLite(dsn string) bool {
-	_, ok := sqlitePath(dsn)
-	return ok
-}
+func isSQLite(dsn string) bool { return strings.HasPrefix(dsn, "sqlite:") }
 
 // dataDirectory returns the directory for the user's data: XDG_DATA_HOME or ~/.local/share on Unix, and
 // [os.UserConfigDir] on systems that keep data and settings in one place.
