@@ -61,9 +61,6 @@ func TestS3_servesWrittenFiles(t *testing.T) {
 	if response.StatusCode != 200 || body != "0123456789" || response.Header.Get("Content-Type") != "video/mp4" {
 		t.Errorf("%s %q %v", response.Status, body, response.Header)
 	}
-	if response, body := b.do("GET", address, "Range", "bytes=7-"); response.StatusCode != 206 || body != "789" {
-		t.Errorf("a range: %s %q", response.Status, body)
-	}
 	if found, _ := b.Key(address); found != key {
 		t.Errorf("the key is %q", found)
 	}
@@ -85,7 +82,6 @@ func TestS3_servesWrittenFiles(t *testing.T) {
 	if response, _ := b.do("GET", address); response.StatusCode != 404 {
 		t.Errorf("after it was erased: %s", response.Status)
 	}
-	check(t, b.Erase(t.Context(), "results/")) // erasing twice is not an error
 }
 
 // A write that is interrupted leaves no partial file, whether it is one request or a multipart upload.
@@ -99,14 +95,11 @@ func TestS3_Write_isAtomic(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	left := int64(11 << 20)
 	ends := readerFunc(func(p []byte) (int, error) {
-		if left -= int64(len(p)); left < 0 {
-			cancel()
-		}
+		cancel()
 		return len(p), nil
 	})
-	if err := b.Write(ctx, mp4, io.LimitReader(ends, 16<<20)); err == nil {
+	if err := b.Write(ctx, mp4, io.MultiReader(bytes.NewReader(large[:11<<20]), io.LimitReader(ends, 5<<20))); err == nil {
 		t.Error("a write whose context ends succeeds")
 	}
 	store.Cut.Store(true)
@@ -185,29 +178,4 @@ func TestS3_outageIsUnavailable(t *testing.T) {
 	other.Store = try(media.Open(t.Context(), media.Config{Bucket: address.String(), Key: []byte("key")}))(t)
 	other.SetStallTimeout(100 * time.Millisecond)
 	other.isUnavailable() // and the test ends
-}
-
-func TestS3_Sweep_erasesOldUnneededFiles(t *testing.T) {
-	t.Parallel()
-	b, store := setupS3(t)
-	b.write(key, "x")
-	store.BeginUpload(t, key)
-	b.write("results/1/out.mp4", "x")
-	needed := func(_ context.Context, k string) (bool, error) { return k == key, nil }
-	check(t, b.Sweep(t.Context(), time.Hour, needed))
-	if _, found := b.content("results/1/out.mp4"); !found {
-		t.Error("a young file is swept")
-	}
-	if store.Uploads(t) != 1 {
-		t.Error("a young upload is swept")
-	}
-	b.clock.Add(2 * time.Hour)
-	check(t, b.Sweep(t.Context(), time.Hour, needed))
-	_, needless := b.content("results/1/out.mp4")
-	if _, found := b.content(key); !found || needless {
-		t.Errorf("the file that is needed is there: %t, the other: %t", found, needless)
-	}
-	if store.Uploads(t) != 0 {
-		t.Error("the upload that a crash interrupted is left")
-	}
 }

@@ -144,18 +144,13 @@ func program(behaviour string) {
 	case "fills the disk on request":
 		out("out.mp4", "video")
 		input, _ := os.ReadFile(request.Inputs["audio_url"])
-		switch path.Base(string(input)) {
-		case "full":
-			for file, _ := os.Create(filepath.Join(request.OutputDir, "out.mp4")); err == nil; {
-				_, err = file.Write(make([]byte, 64<<10))
-			}
-		case "files":
-			for n := 0; err == nil; n++ {
-				err = os.Mkdir(filepath.Join(request.OutputDir, fmt.Sprint(n)), 0o700)
-			}
-		default:
+		size, fills := map[string]int{"full": 64 << 10, "files": 0}[path.Base(string(input))]
+		if !fills {
 			fmt.Println(`{"result":{"video":"out.mp4"}}`)
 			return
+		}
+		for n := 0; err == nil; n++ {
+			err = os.WriteFile(filepath.Join(request.OutputDir, fmt.Sprint(n)), make([]byte, size), 0o600)
 		}
 		fmt.Println(`{"error":{"reason":"No video.","permanent":true}}`)
 	case "death signal":

@@ -43,9 +43,7 @@ func TestS3_trustsNoAnswer(t *testing.T) { //nolint:paralleltest // it sets the 
 	}
 	write := func(b bucket.Bucket) error { return b.Write(t.Context(), "file", "", strings.NewReader("content")) }
 	list := func(b bucket.Bucket) (err error) {
-		for _, err = range b.List(t.Context(), "mine/") {
-			continue
-		}
+		b.List(t.Context(), "mine/")(func(_ bucket.Object, failed error) bool { err = failed; return err == nil })
 		return err
 	}
 	clean := func(b bucket.Bucket) error { return b.Clean(t.Context(), time.Now()) }
@@ -79,8 +77,7 @@ func TestS3_trustsNoAnswer(t *testing.T) { //nolint:paralleltest // it sets the 
 			_, _ = io.WriteString(w, answer.body)
 			_ = http.NewResponseController(w).Flush()
 		}))
-		b, err := bucket.Open("s3://studio/studio?endpoint=" + url.QueryEscape(store.URL))
-		harness.Check(t, err)
+		b := harness.Try(bucket.Open("s3://studio/studio?endpoint=" + url.QueryEscape(store.URL)))(t)
 		if err := answer.do(b); (err == nil) != answer.isRight || errors.Is(err, studio.ErrNotFound) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -123,9 +120,8 @@ func TestS3_Write_needsMemoryForOnePart(t *testing.T) { //nolint:paralleltest //
 		}
 	}))
 	defer store.Close()
-	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
-		t.Setenv(name, "")
-	}
+	t.Setenv("AWS_ACCESS_KEY_ID", "")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", t.TempDir()+"/none")
 	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")
 	t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", store.URL+"/role")

@@ -313,6 +313,10 @@ func TestBackup_brokenOneDoesNotCount(t *testing.T) {
 	if err := m.wantFailure("check"); !errors.Is(err, store.ErrNewer) || len(m.keys(folder)) != 2 {
 		t.Errorf("the check fails with %v", err)
 	}
+	m.cfg.Keys = keyring.New() // after a lost key is reset, the copies in a place are lost, too
+	if m.sealer.keys = m.cfg.Keys; !errors.Is(m.wantFailure("place"), keyring.ErrNoKey) {
+		t.Error("a place is used with another key")
+	}
 }
 
 func TestBackup_keepsWhatItNeedsAndWhatIsNotItsOwn(t *testing.T) {

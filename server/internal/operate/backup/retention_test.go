@@ -44,11 +44,7 @@ func TestFind_namesTheLatestPointThatIsNotLater(t *testing.T) {
 	t.Parallel()
 	var points []point
 	for _, at := range []string{"2026-11-21T23:00:00Z", "2026-11-22T10:00:00Z", "2026-11-22T10:00:42Z", "2026-11-22T11:00:00Z"} {
-		p, ok := parsePoint(folder+at+databaseExtension, 0)
-		if !ok {
-			t.Fatal(at)
-		}
-		points = append(points, p)
+		points = append(points, point{time: try(time.Parse(timeFormat, at))(t)})
 	}
 	for text, want := range map[string]string{
 		"latest": "22T11:00:00", "2026-11-22T10:00": "22T10:00:42", "2026-11-22T10:00:00Z": "22T10:00:00", "2026-11-22T10:30": "22T10:00:42",

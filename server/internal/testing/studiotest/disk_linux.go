@@ -2,7 +2,9 @@ package studiotest
 
 import "syscall"
 
-func mountDisk(dir string) error { return syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=4m,nr_inodes=2000") }
+func mountDisk(dir string) error {
+	return syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=4m,nr_inodes=2000")
+}
 
 func unmountDisk(dir string) error { return syscall.Unmount(dir, syscall.MNT_DETACH) }
 
