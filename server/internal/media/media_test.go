@@ -209,8 +209,8 @@ func TestStore_ServeHTTP_refusesOtherURLs(t *testing.T) {
 	}
 }
 
-// Sweep erases files that are old enough and not needed, and what a crash leaves: temporary files and empty directories,
-// or an upload in several parts.
+// Sweep erases files that are old enough and not needed, and what a crash leaves: temporary files, empty directories
+// and uploads in several parts.
 func TestStore_Sweep_erasesOldUnneededFiles(t *testing.T) {
 	t.Parallel()
 	inDirectory := setup(t)

@@ -31,8 +31,8 @@ func TestExec_mediaFailureIsUnavailable(t *testing.T) {
 	s.noWorkDirs()
 }
 
-// A disk without space or without inodes is reported as unavailable, whatever the program reports. Rendering works again
-// when the disk has room.
+// A disk without space or inodes is reported as unavailable, whatever the program reports. Rendering works again when
+// the disk has room.
 func TestExec_fullDiskIsUnavailable(t *testing.T) {
 	t.Parallel()
 	s := setupIn(t, studiotest.SmallDisk(t), "fills the disk on request", render.Limits{})

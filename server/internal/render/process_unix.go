@@ -112,8 +112,8 @@ func openResult(dir, name string, user int) (*os.File, error) {
 	return file, nil
 }
 
-// diskFull reports whether the disk of a directory has less than 1 MiB, or almost no inodes left. A file system that has
-// no number of inodes says that it has none.
+// diskFull reports whether the disk of a directory has less than 1 MiB, or almost no inodes left. A file system without
+// a number of inodes has Files 0.
 func diskFull(dir string) bool {
 	const least, leastFiles = 1 << 20, 16
 	var disk syscall.Statfs_t

@@ -77,14 +77,15 @@ func openS3(location string) (*S3, error) {
 	return s, err
 }
 
-// skeptic is a transport that makes 502 of a 404 that is not that of an object store, but of a proxy that has no backend
-// for now: the file may exist.
+// skeptic is a transport that makes 502 of a 404 or a listing of another server, such as a proxy without a backend: the
+// file may exist, and the bucket need not be empty.
 type skeptic struct{ *http.Transport }
 
 func (s skeptic) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := s.Transport.RoundTrip(r)
-	if err == nil && response.StatusCode == http.StatusNotFound && !strings.Contains(response.Header.Get("Content-Type"), "xml") {
-		response.StatusCode, response.Status = http.StatusBadGateway, "502 in place of 404, which has no XML"
+	if err == nil && (response.StatusCode == http.StatusNotFound || r.URL.Query().Has("prefix")) &&
+		!strings.Contains(response.Header.Get("Content-Type"), "xml") {
+		response.StatusCode, response.Status = http.StatusBadGateway, "502 in place of an answer without XML"
 	}
 	return response, err
 }
