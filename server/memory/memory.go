@@ -74,7 +74,6 @@ func New(cfg Config) (*Service, error) {
 	rules.Media, rules.Key = memstore.NewMedia(cfg.BaseURL+MediaPath), []byte(rand.Text())
 	rules.PublicURL, rules.DataPlaneID = cfg.BaseURL, studio.NewID()
 	s.studio = studio.New(rules)
-	s.tokens.APIKeys = &auth.APIKeys{Check: s.studio.CheckAPIKey, Now: time.Now}
 	s.api, err = server.New(rest.New(s.studio), server.Config{
 		Authenticator: s.tokens, MapError: rest.MapError,
 		Validation: validate.Config{AnonymousBodyBytes: rest.AnonymousBodyBytes},

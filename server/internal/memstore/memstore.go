@@ -1,6 +1,7 @@
 // Package memstore implements [studio.Store] in memory, for a service that ends with its process. Package memory serves
 // it, and the tests of package studio run on it as on the databases. Its pages are not limited in bytes, and it tells
-// about the revocations of access tokens, but does not keep them.
+// about the revocations of access tokens, but does not keep them. It is no [studio.DatabaseStore], so no user and no
+// member of a workspace is ever removed.
 package memstore
 
 import (
@@ -24,7 +25,6 @@ type Store struct {
 	counts     map[string]count // failed logins and sample notifications
 	addresses  map[pair]time.Time
 	tokens     map[string]*token
-	apiKeys    map[string]studio.APIKey
 	workspaces map[string]studio.Workspace
 	members    map[pair]bool
 	projects   map[string]studio.Project
@@ -37,7 +37,6 @@ type Store struct {
 	pauses     map[pair]time.Time // of endpoints
 	uploads    map[string]studio.Upload
 	secrets    map[string][]studio.WebhookSecret // newest first
-	erased     map[string]studio.Erased          // of removed users, until NextBatch returns it
 }
 
 var _ studio.Store = (*Store)(nil)
@@ -52,7 +51,6 @@ func New() *Store {
 		counts:     map[string]count{},
 		addresses:  map[pair]time.Time{},
 		tokens:     map[string]*token{},
-		apiKeys:    map[string]studio.APIKey{},
 		workspaces: map[string]studio.Workspace{},
 		members:    map[pair]bool{},
 		projects:   map[string]studio.Project{},
@@ -64,7 +62,6 @@ func New() *Store {
 		uploads:    map[string]studio.Upload{},
 		secrets:    map[string][]studio.WebhookSecret{},
 		OnRevoke:   func(string, time.Time) {},
-		erased:     map[string]studio.Erased{},
 	}
 }
 

@@ -70,9 +70,6 @@ func (s *Store) CreateSubject(
 		created.WorkspaceID, err = s.projectWorkspace(created)
 	}
 	if err == nil {
-		_, err = find(s.users, created.UserID)
-	}
-	if err == nil {
 		err = insert(s.subjects, created.ID, subject{})
 	}
 	if err != nil {
@@ -120,16 +117,6 @@ func (s *Store) Subject(_ context.Context, id string) (studio.Subject, error) {
 	return s.live(id)
 }
 
-func (s *Store) ActiveSubject(_ context.Context, id string) (studio.Subject, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	found, err := s.live(id)
-	if err == nil && !s.users[found.UserID].DisabledAt.IsZero() {
-		err = studio.ErrNotFound
-	}
-	return found, err
-}
-
 // subjectsOf returns the subjects of a user that match. s.mu must be held.
 func (s *Store) subjectsOf(userID string, match func(studio.Subject) bool) (all []studio.Subject) {
 	for _, row := range s.subjects {
@@ -170,19 +157,6 @@ func (s *Store) UpdateSubject(_ context.Context, id string, change func(*studio.
 		s.write(changed)
 	}
 	return changed, err
-}
-
-func (s *Store) SetProgress(ctx context.Context, id string, percent int, stage string, readyAt time.Time) error {
-	_, err := s.UpdateSubject(ctx, id, func(subject *studio.Subject) error {
-		if subject.Status == studio.Processing {
-			subject.Progress, subject.Stage, subject.ReadyAt = max(subject.Progress, percent), stage, readyAt
-		}
-		return nil
-	})
-	if errors.Is(err, studio.ErrNotFound) { // deleted during the rendering
-		err = nil
-	}
-	return err
 }
 
 func (s *Store) DeleteSubject(

@@ -1,10 +1,8 @@
 package memstore
 
 import (
-	"cmp"
 	"context"
 	"maps"
-	"slices"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -13,14 +11,6 @@ func (s *Store) CreateWorkspace(_ context.Context, workspace studio.Workspace) e
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return insert(s.workspaces, workspace.ID, workspace)
-}
-
-func (s *Store) Workspaces(_ context.Context, userID string, limit int) (all []studio.Workspace, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all = s.workspacesOf(userID)
-	slices.SortFunc(all, func(a, b studio.Workspace) int { return cmp.Compare(a.ID, b.ID) })
-	return all[:min(len(all), limit)], nil
 }
 
 // workspacesOf returns the workspaces of a user. s.mu must be held.
@@ -36,24 +26,7 @@ func (s *Store) workspacesOf(userID string) (all []studio.Workspace) {
 func (s *Store) AddMember(_ context.Context, workspaceID, userID string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, err := find(s.workspaces, workspaceID)
-	if err == nil {
-		_, err = find(s.users, userID)
-	}
-	if err == nil {
-		s.members[pair{workspaceID, userID}] = true
-	}
-	return err
-}
-
-func (s *Store) RemoveMember(_ context.Context, workspaceID, userID string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	member := pair{workspaceID, userID}
-	if !s.members[member] {
-		return studio.ErrNotFound
-	}
-	delete(s.members, member)
+	s.members[pair{workspaceID, userID}] = true
 	return nil
 }
 

@@ -65,7 +65,7 @@ func createError(t *testing.T, db studio.Store, s studio.Subject) error {
 }
 
 // deleteUser removes a user and erases what they have, as the service does.
-func deleteUser(t *testing.T, db studio.Store, id string, now time.Time) error {
+func deleteUser(t *testing.T, db *store.Store, id string, now time.Time) error {
 	t.Helper()
 	err := db.RemoveUser(t.Context(), id, now)
 	for more := true; more && err == nil; {

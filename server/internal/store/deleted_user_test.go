@@ -16,91 +16,78 @@ import (
 var deletedUserWrites = []struct {
 	name  string
 	want  error
-	write func(t *testing.T, db studio.Store) error
+	write func(t *testing.T, db *store.Store) error
 }{
-	{"CreateSubject", studio.ErrNotFound, func(t *testing.T, db studio.Store) error { return createError(t, db, subject("new", 1)) }},
-	{"CreateSubject with a key", studio.ErrNotFound, func(t *testing.T, db studio.Store) error {
+	{"CreateSubject", studio.ErrNotFound, func(t *testing.T, db *store.Store) error { return createError(t, db, subject("new", 1)) }},
+	{"CreateSubject with a key", studio.ErrNotFound, func(t *testing.T, db *store.Store) error {
 		return errorOf(db.CreateSubject(t.Context(), subject("keyed", 1), studio.IdempotencyKey{Key: "key", Fingerprint: []byte("f"), After: noon().Add(-time.Hour)}))
 	}},
-	{"CreateSubject in a workspace", studio.ErrForbidden, func(t *testing.T, db studio.Store) error { // the user is not a member any more
+	{"CreateSubject in a workspace", studio.ErrForbidden, func(t *testing.T, db *store.Store) error { // the user is not a member any more
 		s := subject("film", 1)
 		s.WorkspaceID = "films"
 		return createError(t, db, s)
 	}},
-	{"UpdateSubject", studio.ErrNotFound, func(t *testing.T, db studio.Store) error {
+	{"UpdateSubject", studio.ErrNotFound, func(t *testing.T, db *store.Store) error {
 		return errorOf(db.UpdateSubject(t.Context(), "a", func(s *studio.Subject) error { event(s); return nil }))
 	}},
-	{"SetPassword", studio.ErrNotFound, func(t *testing.T, db studio.Store) error {
+	{"SetPassword", studio.ErrNotFound, func(t *testing.T, db *store.Store) error {
 		return db.SetPassword(t.Context(), "ada", "", "new", studio.RefreshToken{Hash: []byte("t"), Family: "t", UserID: "ada", ExpiresAt: noon().Add(time.Hour)}, noon())
 	}},
-	{"AddRefreshToken", studio.ErrUnauthorized, func(t *testing.T, db studio.Store) error {
+	{"AddRefreshToken", studio.ErrUnauthorized, func(t *testing.T, db *store.Store) error {
 		return db.AddRefreshToken(t.Context(), studio.RefreshToken{Hash: []byte("u"), Family: "u", UserID: "ada", ExpiresAt: noon().Add(time.Hour)}, "", noon())
 	}},
-	{"RotateRefreshToken", studio.ErrUnauthorized, func(t *testing.T, db studio.Store) error {
+	{"RotateRefreshToken", studio.ErrUnauthorized, func(t *testing.T, db *store.Store) error {
 		return errorOf(db.RotateRefreshToken(t.Context(), []byte("session"), noon(), studio.RefreshToken{Hash: []byte("v"), ExpiresAt: noon().Add(time.Hour)}))
 	}},
-	{"SeeAddress", studio.ErrNotFound, func(t *testing.T, db studio.Store) error {
+	{"SeeAddress", studio.ErrNotFound, func(t *testing.T, db *store.Store) error {
 		return db.SeeAddress(t.Context(), "ada", "192.0.2.1", noon())
 	}},
-	{"AddMember", studio.ErrNotFound, func(t *testing.T, db studio.Store) error { return db.AddMember(t.Context(), "films", "ada") }},
-	{"AddAPIKey", studio.ErrNotFound, func(t *testing.T, db studio.Store) error {
+	{"AddMember", studio.ErrNotFound, func(t *testing.T, db *store.Store) error { return db.AddMember(t.Context(), "films", "ada") }},
+	{"AddAPIKey", studio.ErrNotFound, func(t *testing.T, db *store.Store) error {
 		return db.AddAPIKey(t.Context(), studio.APIKey{ID: "k", UserID: "ada", Hash: []byte("k"), CreatedAt: noon()}, 9)
 	}},
-	{"AddUpload", studio.ErrNotFound, func(t *testing.T, db studio.Store) error {
+	{"AddUpload", studio.ErrNotFound, func(t *testing.T, db *store.Store) error {
 		return db.AddUpload(t.Context(), studio.Upload{ID: "u", UserID: "ada", CreatedAt: noon(), ExpiresAt: noon().Add(time.Hour), Size: 1}, 9)
 	}},
-	{"AddWebhookSecret", studio.ErrNotFound, func(t *testing.T, db studio.Store) error {
+	{"AddWebhookSecret", studio.ErrNotFound, func(t *testing.T, db *store.Store) error {
 		return db.AddWebhookSecret(t.Context(), "ada", "secret", noon(), noon(), 9)
 	}},
-	{"PauseEndpoint", studio.ErrNotFound, func(t *testing.T, db studio.Store) error {
+	{"PauseEndpoint", studio.ErrNotFound, func(t *testing.T, db *store.Store) error {
 		return db.PauseEndpoint(t.Context(), "ada", "https://hooks.example.com/", noon())
 	}},
-	{"AddReplay", studio.ErrNotFound, func(t *testing.T, db studio.Store) error {
+	{"AddReplay", studio.ErrNotFound, func(t *testing.T, db *store.Store) error {
 		key := studio.IdempotencyKey{Key: "replay", Fingerprint: []byte("f"), After: noon().Add(-time.Hour)}
 		return errorOf(db.AddReplay(t.Context(), "r", exhausted(studio.EventFilter{UserID: "ada"}), key, noon(), 9))
 	}},
-	{"SetRole", studio.ErrNotFound, inDatabase(func(t *testing.T, db *store.Store) error { return db.SetRole(t.Context(), "ada", studio.Operator) })},
-	{"SetDisabled", studio.ErrNotFound, inDatabase(func(t *testing.T, db *store.Store) error {
+	{"SetRole", studio.ErrNotFound, func(t *testing.T, db *store.Store) error { return db.SetRole(t.Context(), "ada", studio.Operator) }},
+	{"SetDisabled", studio.ErrNotFound, func(t *testing.T, db *store.Store) error {
 		return db.SetDisabled(t.Context(), "ada", time.Time{}, noon())
-	})},
-	{"AddLink by the user", studio.ErrNotFound, inDatabase(func(t *testing.T, db *store.Store) error {
+	}},
+	{"AddLink by the user", studio.ErrNotFound, func(t *testing.T, db *store.Store) error {
 		ctx := db.WithAct(t.Context(), studio.Act{ID: "invited", At: noon(), OperatorID: "ada"})
 		return db.AddLink(ctx, studio.Link{Hash: []byte("invite"), Purpose: studio.InviteLink, Email: "guest", By: "ada", ExpiresAt: noon()})
-	})},
-	{"AddLink to the user", studio.ErrNotFound, inDatabase(func(t *testing.T, db *store.Store) error {
+	}},
+	{"AddLink to the user", studio.ErrNotFound, func(t *testing.T, db *store.Store) error {
 		return db.AddLink(t.Context(), studio.Link{Hash: []byte("reset"), Purpose: studio.ResetLink, Email: "ada@example.com", ExpiresAt: noon()})
-	})},
-	{"Pause", studio.ErrNotFound, inDatabase(func(t *testing.T, db *store.Store) error {
+	}},
+	{"Pause", studio.ErrNotFound, func(t *testing.T, db *store.Store) error {
 		return errorOf(db.Pause(t.Context(), store.PauseScope{UserID: "ada"}, noon()))
-	})},
-	{"ClaimAlert", studio.ErrNotFound, inDatabase(func(t *testing.T, db *store.Store) error {
+	}},
+	{"ClaimAlert", studio.ErrNotFound, func(t *testing.T, db *store.Store) error {
 		db.Exec(t, fmt.Sprintf(`UPDATE endpoints SET failing_since = 1, last_at = %d`, noon().UnixMicro()))
 		return errorOf(db.ClaimAlert(t.Context(), noon()))
-	})},
+	}},
 	// The attempt was in flight.
-	{"Record", nil, inDatabase(func(t *testing.T, db *store.Store) error {
+	{"Record", nil, func(t *testing.T, db *store.Store) error {
 		return recordAttempt(t.Context(), db, subject("b", 1).Events[0], studio.Attempt{At: noon(), Status: 410},
 			store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, DisableURL: true})
-	})},
-}
-
-// errNoDatabase means that the store in memory does not have the write.
-var errNoDatabase = errors.New("not a database")
-
-func inDatabase(write func(*testing.T, *store.Store) error) func(*testing.T, studio.Store) error {
-	return func(t *testing.T, db studio.Store) error {
-		t.Helper()
-		if db, ok := db.(*store.Store); ok {
-			return write(t, db)
-		}
-		return errNoDatabase
-	}
+	}},
 }
 
 // A request may have been admitted before the deletion of its user. Nothing would erase what it adds after that.
 func TestStore_addsNothingOfADeletedUser(t *testing.T) {
 	t.Parallel()
-	withUserInEachStore(t, func(t *testing.T, db studio.Store) {
+	withUser(t, func(t *testing.T, db *store.Store) {
 		check(t, db.CreateWorkspace(t.Context(), studio.Workspace{ID: "films", CreatedAt: noon()}))
 		check(t, db.AddMember(t.Context(), "films", "ada"))
 		check(t, db.AddRefreshToken(t.Context(), studio.RefreshToken{Hash: []byte("session"), Family: "s", UserID: "ada", ExpiresAt: noon().Add(time.Hour)}, "", noon()))
@@ -109,69 +96,48 @@ func TestStore_addsNothingOfADeletedUser(t *testing.T) {
 		check(t, deleteSubject(t, db, studio.Avatar, "b", noon())) // keeps the URL of its webhook
 		check(t, deleteUser(t, db, "ada", noon()))
 		for _, w := range deletedUserWrites {
-			if err := w.write(t, db); !errors.Is(err, w.want) && !errors.Is(err, errNoDatabase) {
+			if err := w.write(t, db); !errors.Is(err, w.want) {
 				t.Errorf("%s: %v, want %v", w.name, err, w.want)
 			}
 			if left := rowsOfAda(t, db); len(left) > 0 {
 				t.Errorf("%s leaves %s", w.name, left)
 			}
 		}
-		if db, ok := db.(*store.Store); ok {
-			wantConsistent(t, db)
-			db.Exec(t, `UPDATE subjects SET deleted_at = NULL WHERE id = 'a'`)
-			broken, err := db.Check(t.Context())
-			if check(t, err); !slices.ContainsFunc(broken, func(v store.Violation) bool {
-				return v.SubjectID == "a" && v.Rule == "belongs to a deleted user, and no task erases it"
-			}) {
-				t.Errorf("check finds %v", broken)
-			}
+		wantConsistent(t, db)
+		db.Exec(t, `UPDATE subjects SET deleted_at = NULL WHERE id = 'a'`)
+		broken, err := db.Check(t.Context())
+		if check(t, err); !slices.ContainsFunc(broken, func(v store.Violation) bool {
+			return v.SubjectID == "a" && v.Rule == "belongs to a deleted user, and no task erases it"
+		}) {
+			t.Errorf("check finds %v", broken)
 		}
 	})
 }
 
 // rowsOfAda returns what a store has of the user ada, except what it keeps of deleted subjects.
-func rowsOfAda(t *testing.T, db studio.Store) (left []string) {
+func rowsOfAda(t *testing.T, db *store.Store) (left []string) {
 	t.Helper()
-	count := func(name string, n int, err error) {
-		if check(t, err); n > 0 {
+	count := func(name, query string) {
+		if n := len(db.Texts(t, query)); n > 0 {
 			left = append(left, fmt.Sprint(n, " ", name))
 		}
 	}
-	if db, ok := db.(*store.Store); ok {
-		for table, user := range map[string]string{
-			"webhook_secrets": "user_id", "api_keys": "user_id", "endpoints": "user_id", "alerts": "user_id", "pauses": "user_id", "replays": "user_id",
-			"links": "made_by", "members": "user_id", "known_addresses": "user_id", "uploads": "user_id", "renderings": "user_id", "deliveries": "user_id",
-			"refresh_tokens": "user_id", "subjects": "deleted_at IS NULL AND user_id", "events": "state = 'pending' AND user_id", "users": "deleted_at IS NULL AND id",
-		} {
-			count(table, len(db.Texts(t, `SELECT 'row' FROM `+table+` WHERE `+user+` = 'ada'`)), nil)
-		}
-		count("tasks", len(db.Texts(t, `SELECT id FROM tasks`)), nil)
-		count("links", len(db.Texts(t, `SELECT email FROM links WHERE email = 'ada@example.com'`)), nil)
-		return left
+	for table, user := range map[string]string{
+		"webhook_secrets": "user_id", "api_keys": "user_id", "endpoints": "user_id", "alerts": "user_id", "pauses": "user_id", "replays": "user_id",
+		"links": "made_by", "members": "user_id", "known_addresses": "user_id", "uploads": "user_id", "renderings": "user_id", "deliveries": "user_id",
+		"refresh_tokens": "user_id", "subjects": "deleted_at IS NULL AND user_id", "events": "state = 'pending' AND user_id", "users": "deleted_at IS NULL AND id",
+	} {
+		count(table, `SELECT 'row' FROM `+table+` WHERE `+user+` = 'ada'`)
 	}
-	subjects, _, err := db.Subjects(t.Context(), studio.SubjectFilter{UserID: "ada", Kind: studio.Avatar}, studio.Position{}, 9)
-	count("subjects", len(subjects), err)
-	keys, err := db.APIKeys(t.Context(), "ada")
-	count("API keys", len(keys), err)
-	secrets, err := db.WebhookSecrets(t.Context(), "ada", noon())
-	count("webhook secrets", len(secrets), err)
-	tokens, err := db.UnusedRefreshTokens(t.Context(), "ada", noon())
-	count("refresh tokens", len(tokens), err)
-	workspaces, err := db.Workspaces(t.Context(), "ada", 9)
-	count("workspaces", len(workspaces), err)
-	bytes, err := db.UploadedBytes(t.Context(), "ada", noon())
-	count("uploaded bytes", int(bytes), err)
-	known, err := db.KnowsAddress(t.Context(), "ada", "192.0.2.1", noon().Add(-time.Hour))
-	if check(t, err); known {
-		left = append(left, "an address")
-	}
+	count("tasks", `SELECT id FROM tasks`)
+	count("links", `SELECT email FROM links WHERE email = 'ada@example.com'`)
 	return left
 }
 
 // A creation during the deletion of its user is erased, or refused. Those of other users in its group are made.
 func TestStore_RemoveUser_leavesNoConcurrentCreation(t *testing.T) {
 	t.Parallel()
-	withUserInEachStore(t, func(t *testing.T, db studio.Store) {
+	withUser(t, func(t *testing.T, db *store.Store) {
 		for round := range rounds {
 			leaver := fmt.Sprint("leaver", round)
 			check(t, db.CreateUser(t.Context(), user(leaver)))

@@ -79,7 +79,8 @@ func littleMemory(dsn string) string {
 
 // interruptedStore ends the context of the work that it does after some batches.
 type interruptedStore struct {
-	studio.Store
+	*store.Store
+
 	batches *int
 	end     context.CancelFunc
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-var _ studio.OperatorStore = (*Store)(nil)
+var _ studio.DatabaseStore = (*Store)(nil)
 
 func (s *Store) AddLink(ctx context.Context, link studio.Link) error {
 	return s.write(ctx, func(tx transaction) error {

@@ -72,29 +72,29 @@ func (s *Service) AddAPIKey(ctx context.Context, key APIKey) (added APIKey, secr
 	}
 	secret = newAPIKey()
 	key.ID, key.Name, key.Hash, key.CreatedAt = NewID(), name, hashToken(secret), s.now()
-	return key, secret, s.Store.AddAPIKey(ctx, key, MaxAPIKeys)
+	return key, secret, s.database.AddAPIKey(ctx, key, MaxAPIKeys)
 }
 
 // APIKeys returns the keys of a user, the newest first.
 func (s *Service) APIKeys(ctx context.Context, userID string) ([]APIKey, error) {
-	return s.Store.APIKeys(ctx, userID)
+	return s.database.APIKeys(ctx, userID)
 }
 
 // RevokeAPIKey deletes a key of a user. Daemons refuse it within a second, and end the streams that it opened.
 func (s *Service) RevokeAPIKey(ctx context.Context, userID, id string) error {
-	return s.Store.DeleteAPIKey(ctx, userID, id)
+	return s.database.DeleteAPIKey(ctx, userID, id)
 }
 
 // CheckAPIKey returns the key with a hash, and records its use. The error is [ErrUnauthorized] if there is none, it has
 // expired, its user is disabled, or its user has left its workspace.
 func (s *Service) CheckAPIKey(ctx context.Context, hash []byte) (APIKey, error) {
-	key, err := s.Store.APIKey(ctx, hash)
+	key, err := s.database.APIKey(ctx, hash)
 	now := s.now()
 	if errors.Is(err, ErrNotFound) || err == nil && key.Expired(now) {
 		return APIKey{}, ErrUnauthorized
 	}
 	if used := now.Truncate(apiKeyUseInterval); err == nil && used.After(key.UsedAt) {
-		err = s.Store.UseAPIKey(ctx, key.ID, used)
+		err = s.database.UseAPIKey(ctx, key.ID, used)
 	}
 	return key, err
 }

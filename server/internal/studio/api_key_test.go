@@ -12,7 +12,7 @@ import (
 
 func TestAPIKey_isValidUntilItExpiresOrIsRevoked(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
+	onSQLite(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
 		ada, bob := studiotest.AddUser(t, service, "ada@example.com"), studiotest.AddUser(t, service, "bob@example.com")
 		workspace := try(service.AddWorkspace(t.Context(), "", "Films"))(t)
 		check(t, service.AddMember(t.Context(), workspace.ID, ada.Email))
@@ -54,7 +54,7 @@ func TestAPIKey_isValidUntilItExpiresOrIsRevoked(t *testing.T) {
 
 func TestAddAPIKey_refusesWhatNoKeyCanBe(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
+	onSQLite(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
 		ada := studiotest.AddUser(t, service, "ada@example.com")
 		workspace := try(service.AddWorkspace(t.Context(), "", "Films"))(t)
 		for want, key := range map[error]studio.APIKey{

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
@@ -86,7 +87,7 @@ func TestTransitions_areThoseOfTheContract(t *testing.T) {
 // The token was valid when the request began. No response is a status that its operation does not have.
 func TestService_refusesWritesOfADeletedUser(t *testing.T) {
 	t.Parallel()
-	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		service := studio.New(studiotest.Config(db, studiotest.NewClock().Now))
 		service.Media = memstore.NewMedia("https://media.example.com/")
 		user := studiotest.AddUser(t, service, "ada@example.com")

@@ -36,7 +36,7 @@ type TaskStore interface {
 // finish finishes a task. If it fails, a daemon finishes the task later.
 func (s *Service) finish(ctx context.Context, id string) (err error) {
 	for more := true; more; {
-		erased, batchErr := s.Store.NextBatch(ctx, id, s.now())
+		erased, batchErr := s.database.NextBatch(ctx, id, s.now())
 		if batchErr = cmp.Or(batchErr, ctx.Err()); batchErr != nil {
 			return batchErr
 		}
@@ -49,7 +49,7 @@ func (s *Service) finish(ctx context.Context, id string) (err error) {
 // FinishTasks finishes the tasks that are due.
 func (s *Service) FinishTasks(ctx context.Context) error {
 	for {
-		id, err := s.Store.DueTask(ctx, s.now())
+		id, err := s.database.DueTask(ctx, s.now())
 		if errors.Is(err, ErrNotFound) {
 			return nil
 		}

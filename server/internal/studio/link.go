@@ -45,7 +45,7 @@ type Link struct {
 // linkClaim is for how long the use of a link keeps others from using it, while the password is hashed.
 const linkClaim = 10 * time.Second
 
-// LinkStore stores links; see [OperatorStore].
+// LinkStore stores links; see [DatabaseStore].
 type LinkStore interface {
 	// AddLink adds a link, and deletes the others with its purpose and email. The error is [ErrNotFound] if its
 	// workspace does not exist, or it resets the password of a user who is deleted.
@@ -66,7 +66,7 @@ type LinkStore interface {
 // NewSetupLink returns the secret of a link for the first operator. Earlier ones end. The error is [ErrExists] if there
 // is an operator.
 func (s *Service) NewSetupLink(ctx context.Context) (secret string, err error) {
-	if found, err := s.operators.HasOperator(ctx); err != nil || found {
+	if found, err := s.database.HasOperator(ctx); err != nil || found {
 		return "", errors.Join(err, ErrExists)
 	}
 	return s.newLink(ctx, Link{Purpose: SetupLink})
@@ -76,17 +76,17 @@ func (s *Service) newLink(ctx context.Context, link Link) (secret string, err er
 	now := s.now()
 	secret, token := newRefreshToken(now)
 	link.Hash, link.ExpiresAt = token.Hash, now.Add(linkLifetimes[link.Purpose].time)
-	return secret, s.operators.AddLink(ctx, link)
+	return secret, s.database.AddLink(ctx, link)
 }
 
 // OpenLink returns the link with a secret, which stays valid. The error is [ErrLink] if it is not valid.
 func (s *Service) OpenLink(ctx context.Context, secret string) (Link, error) {
-	link, err := s.operators.Link(ctx, hashToken(secret))
+	link, err := s.database.Link(ctx, hashToken(secret))
 	useful := true
 	switch {
 	case err != nil:
 	case link.Purpose == SetupLink:
-		useful, err = s.operators.HasOperator(ctx)
+		useful, err = s.database.HasOperator(ctx)
 		useful = !useful
 	case link.Purpose == ResetLink:
 		var user User
@@ -136,7 +136,7 @@ func (s *Service) UseLink(ctx context.Context, client netip.Addr, secret, email,
 	var session RefreshToken
 	if link.Purpose == ResetLink {
 		token, session = s.newSession(user.ID, now)
-		err = s.operators.ResetPassword(act, link.Hash, user.ID, hash, session, now)
+		err = s.database.ResetPassword(act, link.Hash, user.ID, hash, session, now)
 	} else {
 		user = s.newUser("", email, hash)
 		token, session = s.newSession(user.ID, now)
@@ -155,7 +155,7 @@ func (s *Service) UseLink(ctx context.Context, client netip.Addr, secret, email,
 // claimLink claims a link before its password is hashed, so that concurrent uses cost one hash.
 func (s *Service) claimLink(ctx context.Context, link Link, secret string) error {
 	now := s.now()
-	err := s.operators.ClaimLink(ctx, link.Hash, now, now.Add(linkClaim))
+	err := s.database.ClaimLink(ctx, link.Hash, now, now.Add(linkClaim))
 	if !errors.Is(err, ErrNotFound) {
 		return err
 	}
@@ -175,5 +175,5 @@ func (s *Service) join(ctx context.Context, link Link, user User, session Refres
 	if link.Operator {
 		user.Role = Operator
 	}
-	return s.operators.Join(ctx, link.Hash, user, workspace, session)
+	return s.database.Join(ctx, link.Hash, user, workspace, session)
 }

@@ -200,7 +200,7 @@ func TestLogin_countsFailuresOnly(t *testing.T) {
 // Who knows an old password cannot undo a change of it either.
 func TestLogin_failsIfThePasswordChangesMeanwhile(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
+	onSQLite(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		studiotest.AddUser(t, service, "ada@example.com")
 		passwords, current := service.Passwords, "password"
 		change := workingPasswords{passwords, func() error {

@@ -19,9 +19,39 @@ var (
 	ErrOwnAccount = refuse(http.StatusConflict, "own_account", "Operators cannot do this to themselves. Ask another operator.")
 )
 
-// OperatorStore stores what operators do. If a record does not exist, the error is [ErrNotFound].
-type OperatorStore interface {
+// DatabaseStore stores what a service of daemons has beside the API, as [Store] does: operators and what they do, the
+// console and its sessions, API keys, and the pages and renderings of subjects. Package store implements it. A service
+// in memory has none of that.
+type DatabaseStore interface {
 	LinkStore
+	APIKeyStore
+	TaskStore
+	// SetPassword replaces the password hash current, or any if that is "", deletes the link to reset it, and revokes
+	// all tokens, as RevokeTokens does. It then adds the token of a new session, unless that is zero. The error is
+	// [ErrNotFound] if a user with a new session is disabled, or the user has another hash.
+	SetPassword(ctx context.Context, userID, current, hash string, session RefreshToken, now time.Time) error
+	// SetRole replaces the role of a user. The links that a former operator has made end.
+	SetRole(ctx context.Context, userID string, role Role) error
+	// RemoveUser removes a user, whose tokens it revokes as RevokeTokens does. The links by and for the user end. All
+	// records except projects are still to be erased, as a task with the ID of the user; see [TaskStore]. The error is
+	// [ErrLastOperator] if no operator would be left.
+	RemoveUser(ctx context.Context, userID string, now time.Time) error
+	// UserByRefreshToken returns the user of a token that is valid at now, and the family of the token.
+	UserByRefreshToken(ctx context.Context, hash []byte, now time.Time) (user User, family string, err error)
+	// UnusedRefreshTokens returns the tokens of a user that are valid at now and not used, one of each family, the
+	// newest first.
+	UnusedRefreshTokens(ctx context.Context, userID string, now time.Time) ([]RefreshToken, error)
+	// DeleteFamilyOf deletes a family of a user.
+	DeleteFamilyOf(ctx context.Context, userID, family string, now time.Time) error
+	// RevokeTokens deletes all families and known addresses of a user.
+	RevokeTokens(ctx context.Context, userID string, now time.Time) error
+	// Workspaces returns up to limit workspaces of a user, ordered by id.
+	Workspaces(ctx context.Context, userID string, limit int) ([]Workspace, error)
+	RemoveMember(ctx context.Context, workspaceID, userID string) error
+	// ActiveSubject is Subject for a subject whose user is not disabled.
+	ActiveSubject(ctx context.Context, id string) (Subject, error)
+	// SetProgress increases Progress of a subject that is processing, and sets Stage and ReadyAt.
+	SetProgress(ctx context.Context, id string, percent int, stage string, readyAt time.Time) error
 	// HasOperator reports whether there is an operator who is not disabled.
 	HasOperator(ctx context.Context) (bool, error)
 	// SetDisabled disables a user at a time, or enables the user if it is zero. The sessions of a disabled user
@@ -54,12 +84,12 @@ type Act struct {
 
 // RecordAct records an act that has happened.
 func (s *Service) RecordAct(ctx context.Context, by User, action, target string) error {
-	return s.operators.AddAct(ctx, s.newAct(by, action, target))
+	return s.database.AddAct(ctx, s.newAct(by, action, target))
 }
 
 // WithAct returns a context for one change of the store, which records the act: neither is without the other.
 func (s *Service) WithAct(ctx context.Context, by User, action, target string) context.Context {
-	return s.operators.WithAct(ctx, s.newAct(by, action, target))
+	return s.database.WithAct(ctx, s.newAct(by, action, target))
 }
 
 func (s *Service) newAct(by User, action, target string) Act {
@@ -105,7 +135,7 @@ func (s *Service) EndSessions(ctx context.Context, by User, email string) error 
 	if err != nil {
 		return err
 	}
-	return s.Store.RevokeTokens(ctx, user.ID, s.now())
+	return s.database.RevokeTokens(ctx, user.ID, s.now())
 }
 
 // SetUserEnabled disables or enables a user. A disabled user cannot log in, all sessions have ended, the API keys are
@@ -122,7 +152,7 @@ func (s *Service) SetUserEnabled(ctx context.Context, by User, email string, ena
 	if err != nil {
 		return err
 	}
-	return s.operators.SetDisabled(ctx, user.ID, at, s.now())
+	return s.database.SetDisabled(ctx, user.ID, at, s.now())
 }
 
 // RemoveUser removes a user at once, and then erases all avatars, videos, lip-syncs, uploads, results, secrets and
@@ -151,7 +181,7 @@ func (s *Service) Leave(ctx context.Context, client netip.Addr, user User, passw
 }
 
 func (s *Service) removeUser(ctx context.Context, by, user User, action string) error {
-	if err := s.Store.RemoveUser(s.WithAct(ctx, by, action, user.Email), user.ID, s.now()); err != nil {
+	if err := s.database.RemoveUser(s.WithAct(ctx, by, action, user.Email), user.ID, s.now()); err != nil {
 		return err
 	}
 	err := AwaitRevocation(ctx)
@@ -178,14 +208,14 @@ func (s *Service) ChangeRole(ctx context.Context, by User, email string, role Ro
 	case err != nil:
 		return err
 	case role != Operator:
-		return s.operators.Demote(ctx, user.ID)
+		return s.database.Demote(ctx, user.ID)
 	}
-	return s.Store.SetRole(ctx, user.ID, role)
+	return s.database.SetRole(ctx, user.ID, role)
 }
 
 // TroubledEndpoints returns up to limit endpoints of all users that fail, are disabled or are paused, in this order.
 func (s *Service) TroubledEndpoints(ctx context.Context, limit int) ([]Endpoint, error) {
-	all, err := s.operators.TroubledEndpoints(ctx, limit)
+	all, err := s.database.TroubledEndpoints(ctx, limit)
 	s.complete(all...)
 	all = slices.DeleteFunc(all, func(e Endpoint) bool { return e.State == EndpointOK })
 	order := []EndpointState{EndpointFailing, EndpointDisabled, EndpointPaused}
@@ -216,7 +246,7 @@ func (s *Service) CreateWorkspace(ctx context.Context, by User, name string) (id
 // access with the next request, and API keys for the workspace are refused as [Service.RevokeAPIKey] describes.
 // Projects stay in the workspace. The error is [ErrNotFound] if the user is not a member.
 func (s *Service) ChangeMember(ctx context.Context, by User, workspaceID, email string, member bool) error {
-	change, action := s.Store.RemoveMember, "removed from workspace "+workspaceID
+	change, action := s.database.RemoveMember, "removed from workspace "+workspaceID
 	if member {
 		change, action = s.Store.AddMember, "added to workspace "+workspaceID
 	}
@@ -229,5 +259,5 @@ func (s *Service) ChangeMember(ctx context.Context, by User, workspaceID, email 
 
 // Acts returns up to limit acts below an ID, the newest first.
 func (s *Service) Acts(ctx context.Context, below string, limit int) ([]Act, error) {
-	return s.operators.Acts(ctx, below, limit)
+	return s.database.Acts(ctx, below, limit)
 }

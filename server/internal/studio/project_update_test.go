@@ -252,7 +252,7 @@ func TestUpdateProject_copiesTheThumbnail(t *testing.T) {
 // The link to a project works while it is shared, has a video and exists.
 func TestSharedProject_followsTheSwitch(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
+	onSQLite(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
 		ada, _ := team(t, service, "ada@example.com")
 		made := try(service.CreateLipsync(t.Context(), studio.Creation{UserID: ada.ID, Request: []byte("{}")}))(t)
 		share := func(shared bool) string {

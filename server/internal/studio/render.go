@@ -121,7 +121,7 @@ func (s *Service) Progressed(ctx context.Context, id string, progress Progress) 
 	if progress.Left > 0 {
 		readyAt = s.now().Add(progress.Left)
 	}
-	return s.Store.SetProgress(ctx, id, min(int(progress.Done*100), 99), progress.Stage, readyAt)
+	return s.database.SetProgress(ctx, id, min(int(progress.Done*100), 99), progress.Stage, readyAt)
 }
 
 // Progress returns the progress of the rendering of a subject now. Stage and Left are zero unless it is being rendered.

@@ -71,7 +71,7 @@ func TestTestWebhook_sendsASampleOfTheKind(t *testing.T) {
 // long as the subject is being rendered.
 func TestProgressed_neverDecreasesProgress(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
+	onSQLite(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
 		user := studiotest.AddUser(t, service, "ada@example.com")
 		lipsync := try(service.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: []byte("{}")}))(t)
 		shows := func(want studio.Progress) {

@@ -19,7 +19,7 @@ type OpenSession struct {
 // which keeps a refresh token in a cookie, calls it for each request. A session lasts as long as its token is valid.
 // The error is [ErrUnauthorized] if the token is not valid.
 func (s *Service) Session(ctx context.Context, token string) (user User, id string, err error) {
-	user, id, err = s.Store.UserByRefreshToken(ctx, hashToken(token), s.now())
+	user, id, err = s.database.UserByRefreshToken(ctx, hashToken(token), s.now())
 	if errors.Is(err, ErrNotFound) {
 		err = ErrUnauthorized
 	}
@@ -35,7 +35,7 @@ func (s *Service) EndSession(ctx context.Context, token string) error {
 
 // OpenSessions returns the sessions of a user, the newest first. token is the refresh token of the caller.
 func (s *Service) OpenSessions(ctx context.Context, userID, token string) ([]OpenSession, error) {
-	tokens, err := s.Store.UnusedRefreshTokens(ctx, userID, s.now())
+	tokens, err := s.database.UnusedRefreshTokens(ctx, userID, s.now())
 	sessions := make([]OpenSession, len(tokens))
 	for i, t := range tokens {
 		sessions[i] = OpenSession{t.Family, t.ExpiresAt.Add(-RefreshTokenLifetime), t.ExpiresAt, bytes.Equal(t.Hash, hashToken(token))}
@@ -45,5 +45,5 @@ func (s *Service) OpenSessions(ctx context.Context, userID, token string) ([]Ope
 
 // EndSessionOf ends a session of a user, as [Service.EndSession] does.
 func (s *Service) EndSessionOf(ctx context.Context, userID, sessionID string) error {
-	return s.Store.DeleteFamilyOf(ctx, userID, sessionID, s.now())
+	return s.database.DeleteFamilyOf(ctx, userID, sessionID, s.now())
 }

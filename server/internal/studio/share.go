@@ -27,7 +27,7 @@ func (s *Service) ShareURL(project *Subject) string {
 // project each time, so a link ends at once everywhere.
 func (s *Service) SharedProject(ctx context.Context, link string) (Subject, error) {
 	id, mac, _ := strings.Cut(link, ".")
-	project, err := s.Store.ActiveSubject(ctx, id)
+	project, err := s.database.ActiveSubject(ctx, id)
 	if err != nil {
 		return Subject{}, err
 	}

@@ -16,7 +16,7 @@ import (
 
 // Config configures a [Service]. Store is required; the use cases of logins, webhooks and files require their fields.
 type Config struct {
-	// Store stores all records. If it is an [OperatorStore], there are operators, links and acts.
+	// Store stores all records. If it is a [DatabaseStore], there are also operators, API keys and a console.
 	Store Store
 	// Passwords hashes and compares passwords.
 	Passwords Passwords
@@ -65,7 +65,6 @@ type Store interface {
 	UserStore
 	LoginStore
 	TokenStore
-	APIKeyStore
 	WorkspaceStore
 	ProjectStore
 	SubjectStore
@@ -74,13 +73,12 @@ type Store interface {
 	WebhookStore
 	ReplayStore
 	EndpointStore
-	TaskStore
 }
 
 // Service implements the use cases. It is safe for concurrent use.
 type Service struct {
 	Config
-	operators   OperatorStore // nil if Store is none
+	database    DatabaseStore // nil if Store is none
 	comparisons comparisonQueue
 
 	inProgress inProgress
@@ -93,8 +91,8 @@ func New(cfg Config) *Service {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	operators, _ := cfg.Store.(OperatorStore)
-	s := &Service{Config: cfg, operators: operators, comparisons: newComparisonQueue(), feeds: newFeeds()}
+	database, _ := cfg.Store.(DatabaseStore)
+	s := &Service{Config: cfg, database: database, comparisons: newComparisonQueue(), feeds: newFeeds()}
 	s.Store.OnEvents(s.feeds.wake)
 	return s
 }

@@ -76,8 +76,6 @@ type SubjectStore interface {
 	// call or returns [ErrKeyInUse]. The error is [ErrNotFound] if the key was not used or has expired.
 	CreatedSubject(ctx context.Context, userID string, key IdempotencyKey) (Subject, error)
 	Subject(ctx context.Context, id string) (Subject, error)
-	// ActiveSubject is Subject for a subject whose user is not disabled.
-	ActiveSubject(ctx context.Context, id string) (Subject, error)
 	// Subjects returns up to limit subjects, newest first, that follow a position. The zero Position is
 	// before the newest. more and the sizes of pages are as with Projects.
 	Subjects(ctx context.Context, filter SubjectFilter, after Position, limit int) (page []Subject, more bool, err error)
@@ -86,8 +84,6 @@ type SubjectStore interface {
 	// call change several times, each time with the subject as it was read, so change must have no other
 	// effects.
 	UpdateSubject(ctx context.Context, id string, change func(*Subject) error) (Subject, error)
-	// SetProgress increases Progress of a subject that is processing, and sets Stage and ReadyAt.
-	SetProgress(ctx context.Context, id string, percent int, stage string, readyAt time.Time) error
 	// DeleteSubject erases a subject, its videos, their undelivered events, and their uploads that no other
 	// subject of the user uses. It returns what it has erased. If the subject was deleted after the time
 	// repeatAfter, it returns the same result without erasing anything. The error is [ErrNotFound] if the user has

@@ -39,18 +39,9 @@ type TokenStore interface {
 	// it returns next. The error is [ErrUnauthorized] if the token is unknown or expired, or has been used before. In
 	// the last case, it also deletes the whole family.
 	RotateRefreshToken(ctx context.Context, hash []byte, now time.Time, next RefreshToken) (RefreshToken, error)
-	// UserByRefreshToken returns the user of a token that is valid at now, and the family of the token.
-	UserByRefreshToken(ctx context.Context, hash []byte, now time.Time) (user User, family string, err error)
 	// DeleteFamily deletes the family of a token, which may have been used. It does nothing if the token does not
 	// exist.
 	DeleteFamily(ctx context.Context, hash []byte, now time.Time) error
-	// UnusedRefreshTokens returns the tokens of a user that are valid at now and not used, one of each family, the
-	// newest first.
-	UnusedRefreshTokens(ctx context.Context, userID string, now time.Time) ([]RefreshToken, error)
-	// DeleteFamilyOf deletes a family of a user.
-	DeleteFamilyOf(ctx context.Context, userID, family string, now time.Time) error
-	// RevokeTokens deletes all families and known addresses of a user.
-	RevokeTokens(ctx context.Context, userID string, now time.Time) error
 }
 
 // RefreshToken is a stored refresh token. All tokens that descend from one login are a family, which is a session.

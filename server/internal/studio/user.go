@@ -46,16 +46,6 @@ type UserStore interface {
 	CreateUser(ctx context.Context, user User) error
 	// UserByEmail returns the user with a normalized email.
 	UserByEmail(ctx context.Context, email string) (User, error)
-	// SetPassword replaces the password hash current, or any if that is "", deletes the link to reset it, and revokes
-	// all tokens, as RevokeTokens does. It then adds the token of a new session, unless that is zero. The error is
-	// [ErrNotFound] if a user with a new session is disabled, or the user has another hash.
-	SetPassword(ctx context.Context, userID, current, hash string, session RefreshToken, now time.Time) error
-	// SetRole replaces the role of a user. The links that a former operator has made end.
-	SetRole(ctx context.Context, userID string, role Role) error
-	// RemoveUser removes a user, whose tokens it revokes as RevokeTokens does. The links by and for the user end. All
-	// records except projects are still to be erased, as a task with the ID of the user; see [TaskStore]. The error is
-	// [ErrLastOperator] if no operator would be left.
-	RemoveUser(ctx context.Context, userID string, now time.Time) error
 }
 
 // User is a user who can log in.
@@ -135,7 +125,7 @@ func (s *Service) SetPassword(ctx context.Context, email, password string) error
 	if err != nil {
 		return err
 	}
-	return s.Store.SetPassword(ctx, user.ID, "", hash, RefreshToken{}, s.now())
+	return s.database.SetPassword(ctx, user.ID, "", hash, RefreshToken{}, s.now())
 }
 
 // ChangePassword replaces the password of a user who knows the current one, and ends all sessions. It returns the
@@ -157,7 +147,7 @@ func (s *Service) ChangePassword(ctx context.Context, client netip.Addr, email, 
 	now := s.now()
 	token, session := s.newSession(user.ID, now)
 	// It is not found if it is disabled, or if the password was changed meanwhile by somebody who knew it, too.
-	if err := s.Store.SetPassword(ctx, user.ID, user.PasswordHash, hash, session, now); err != nil {
+	if err := s.database.SetPassword(ctx, user.ID, user.PasswordHash, hash, session, now); err != nil {
 		return "", orDeleted(err)
 	}
 	s.seeAddress(ctx, session, client, now)

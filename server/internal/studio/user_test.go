@@ -17,16 +17,28 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
+type serviceTest = func(t *testing.T, service *studio.Service, clock *studiotest.Clock)
+
 // each runs a test of a rule with a service in memory and on SQLite. Package store tests what differs on PostgreSQL.
-func each(t *testing.T, test func(t *testing.T, service *studio.Service, clock *studiotest.Clock)) {
+func each(t *testing.T, test serviceTest) {
 	t.Helper()
-	for name, db := range map[string]studio.Store{"memory": memstore.New(), "SQLite": studiotest.Open(t, studiotest.NewSQLite(t))} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			clock := studiotest.NewClock()
-			test(t, studio.New(studiotest.Config(db, clock.Now)), clock)
-		})
-	}
+	on(t, "memory", memstore.New(), test)
+	onSQLite(t, test)
+}
+
+// onSQLite is each for a rule that no service in memory has.
+func onSQLite(t *testing.T, test serviceTest) {
+	t.Helper()
+	on(t, "SQLite", studiotest.Open(t, studiotest.NewSQLite(t)), test)
+}
+
+func on(t *testing.T, name string, db studio.Store, test serviceTest) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		clock := studiotest.NewClock()
+		test(t, studio.New(studiotest.Config(db, clock.Now)), clock)
+	})
 }
 
 // prune deletes what a database no longer needs.
@@ -46,10 +58,10 @@ func try[T any](result T, err error) func(t testing.TB) T { return harness.Try(r
 
 func TestRevokeTokens_forgetsKnownAddresses(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
+	onSQLite(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		user := studiotest.AddUser(t, service, "ada@example.com")
 		try(service.Login(t.Context(), address("192.0.2.1"), "ada@example.com", "password"))(t)
-		check(t, service.Store.RevokeTokens(t.Context(), user.ID, service.Now()))
+		check(t, service.EndSessions(t.Context(), studio.User{}, user.Email))
 		if try(service.Store.KnowsAddress(t.Context(), user.ID, "192.0.2.1", time.Time{}.AddDate(2000, 0, 0)))(t) {
 			t.Error("the address is known")
 		}
@@ -62,7 +74,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 func TestDeleteUser_erasesTheRecordsOfTheUser(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
+	onSQLite(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
 		ada, bob := studiotest.AddUser(t, service, "ada@example.com"), studiotest.AddUser(t, service, "bob@example.com")
 		media := service.Media.(*memstore.Media)
 		var kept studio.Subject
@@ -106,7 +118,10 @@ func TestDeleteUser_erasesTheRecordsOfTheUser(t *testing.T) {
 }
 
 // endlessStore has another batch of each task.
-type endlessStore struct{ studio.Store }
+type endlessStore struct {
+	studio.Store
+	studio.DatabaseStore
+}
 
 func (s endlessStore) DeleteSubject(ctx context.Context, userID, workspaceID string, kind studio.Kind, id string, now, repeatAfter time.Time) (studio.Erased, error) {
 	erased, err := s.Store.DeleteSubject(ctx, userID, workspaceID, kind, id, now, repeatAfter)
@@ -123,7 +138,7 @@ func (endlessStore) NextBatch(context.Context, string, time.Time) (studio.Erased
 func TestDelete_isBusyAfter20Seconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		service := studio.New(studiotest.Config(endlessStore{memstore.New()}, time.Now))
+		service := studio.New(studiotest.Config(endlessStore{Store: memstore.New()}, time.Now))
 		ada := studiotest.AddUser(t, service, "ada@example.com")
 		avatar := try(service.CreateAvatar(t.Context(), registered(ada)))(t)
 		began := time.Now()

@@ -10,11 +10,8 @@ import (
 // WorkspaceStore stores workspaces and their members; see [Store].
 type WorkspaceStore interface {
 	CreateWorkspace(ctx context.Context, workspace Workspace) error
-	// Workspaces returns up to limit workspaces of a user, ordered by id.
-	Workspaces(ctx context.Context, userID string, limit int) ([]Workspace, error)
 	// AddMember is idempotent. The error is [ErrNotFound] if the workspace or the user does not exist.
 	AddMember(ctx context.Context, workspaceID, userID string) error
-	RemoveMember(ctx context.Context, workspaceID, userID string) error
 }
 
 // Workspace has projects and members who can list them.
@@ -70,5 +67,5 @@ const maxWorkspaces = 200
 
 // Workspaces returns the workspaces of a user, oldest first, up to 200.
 func (s *Service) Workspaces(ctx context.Context, userID string) ([]Workspace, error) {
-	return s.Store.Workspaces(ctx, userID, maxWorkspaces)
+	return s.database.Workspaces(ctx, userID, maxWorkspaces)
 }

@@ -50,7 +50,7 @@ func (s *setup) checkCode(content []byte) (code string) {
 
 // Each error has the documented code, which implies its status, and the service uses all codes that the document lists.
 func TestErrors_haveTheDocumentedStatus(t *testing.T) {
-	inMemory(t, func(s *setup) {
+	eachSetup(t, func(s *setup) {
 		_, avatar, _ := strings.Cut(s.operations()["GET /v1/avatars/avatar_details"].target, "=")
 		waiting := s.record("POST", "/v1/avatars/create_avatar", `{}`, nil).AvatarID
 		const (

@@ -67,7 +67,10 @@ func TestIdempotencyKey_getsTheFirstResponse(t *testing.T) {
 				return err
 			}, nil},
 			{"no membership", func() error {
-				return s.store.RemoveMember(ctx, s.workspace.ID, s.user.ID)
+				if database, ok := db.(studio.DatabaseStore); ok {
+					return database.RemoveMember(ctx, s.workspace.ID, s.user.ID)
+				}
+				return nil
 			}, []string{"not_a_member", lipsyncs}},
 			{"credits used", func() error {
 				s.check(s.studio.AddMember(ctx, s.workspace.ID, s.user.Email))
@@ -98,8 +101,9 @@ func TestIdempotencyKey_getsTheFirstResponse(t *testing.T) {
 			}, nil},
 		} {
 			s.check(c.change())
+			// A store in memory ends replays at once, and keeps all members.
 			_, inMemory := db.(*memstore.Store)
-			if c.refused != nil && (!inMemory || c.refused[1] != replays) { // a store in memory ends replays at once
+			if c.refused != nil && (!inMemory || c.refused[1] != replays && c.refused[1] != lipsyncs) {
 				if _, answer := send(c.refused[1], "new"); !strings.Contains(answer, `"code":"`+c.refused[0]+`"`) {
 					t.Errorf("after %s, a new request of %s is answered with %s, want %s", c.name, c.refused[1], answer, c.refused[0])
 				}

@@ -59,7 +59,7 @@ type kind struct {
 
 // A response has the input of its record, its checks and its results, or the reason of its failure, with times in UTC.
 func TestResponse_showsTheRecord(t *testing.T) {
-	inMemory(t, func(s *setup) {
+	eachSetup(t, func(s *setup) {
 		const webhook = `,"webhook_data":{"webhook_url":"https://hooks.example.com/?key=1"},"webhook":{"enabled":true}}`
 		checks := []studio.Check{{Name: "one_face", OK: true, Message: "There is one face."}, {Name: "light", Message: "It is dark."}}
 		made := studio.Rendering{

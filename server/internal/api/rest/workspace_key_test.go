@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server"
-	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
@@ -19,10 +18,10 @@ import (
 // account, and nothing while its user is not a member.
 func TestWorkspaceKey_staysInItsWorkspace(t *testing.T) {
 	t.Parallel()
-	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		s := newSetup(t, db, server.ResponsesEnforced)
 		avatar, _ := s.addEvents()
-		s.endEvents(avatar)
+		s.check(db.ExhaustEvents(t.Context(), avatar, s.clock.Now(), studio.ReasonSchedule))
 		cases := s.operations() // whose records are in the only workspace
 		replay := cases["POST /v1/events/replay"]
 		replay.body = `{"since":"2026-01-01T00:00:00Z","states":["exhausted","delivered"],"dry_run":true}`
@@ -107,7 +106,7 @@ func TestWorkspaceKey_staysInItsWorkspace(t *testing.T) {
 		s.token = here
 		s.wantCode("api_key_workspace", "", "POST", "/v1/avatars/delete_avatar", ofAvatar, nil)
 
-		s.check(s.store.RemoveMember(t.Context(), s.workspace.ID, s.user.ID))
+		s.check(db.RemoveMember(t.Context(), s.workspace.ID, s.user.ID))
 		s.clock.Add(time.Second)
 		each(here, func(operation) (status int, shows string) {
 			return http.StatusUnauthorized, `"code":"unauthorized"`
@@ -118,7 +117,7 @@ func TestWorkspaceKey_staysInItsWorkspace(t *testing.T) {
 // A stream with a key for a workspace has the past and the new events of this workspace.
 func TestWorkspaceKey_streamsItsWorkspace(t *testing.T) {
 	t.Parallel()
-	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		s := newSetup(t, db, server.ResponsesEnforced)
 		other, err := s.studio.AddWorkspace(t.Context(), "", "Ads")
 		s.check(err)
@@ -148,17 +147,4 @@ func TestWorkspaceKey_streamsItsWorkspace(t *testing.T) {
 			}
 		}
 	})
-}
-
-// endEvents ends the pending events of a subject.
-func (s *setup) endEvents(subjectID string) {
-	s.t.Helper()
-	switch db := s.store.(type) {
-	case *store.Store:
-		s.check(db.ExhaustEvents(s.t.Context(), subjectID, s.clock.Now(), studio.ReasonSchedule))
-	case *memstore.Store:
-		for _, e := range studiotest.Events(s.t, db, studio.EventFilter{SubjectID: subjectID}) {
-			db.SetDelivered(e.ID, s.clock.Now())
-		}
-	}
 }

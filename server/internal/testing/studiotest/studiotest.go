@@ -143,7 +143,7 @@ func FinishTasks(t testing.TB, db studio.Store, now time.Time) {
 func DeleteUser(ctx context.Context, service *studio.Service, email string) error {
 	user, err := service.UserByEmail(ctx, email)
 	if err == nil {
-		err = service.Store.RemoveUser(ctx, user.ID, service.Now().Add(-time.Minute))
+		err = service.Store.(studio.DatabaseStore).RemoveUser(ctx, user.ID, service.Now().Add(-time.Minute))
 	}
 	return errors.Join(err, service.FinishTasks(ctx))
 }
