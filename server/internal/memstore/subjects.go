@@ -134,8 +134,7 @@ func (s *Store) Subjects(
 	defer s.mu.Unlock()
 	subjects, more = page(s.subjectsOf(filter.UserID, func(subject studio.Subject) bool {
 		return subject.Kind == filter.Kind && (filter.Status == "" || subject.Status == filter.Status) &&
-			(filter.AvatarID == "" || subject.AvatarID == filter.AvatarID) &&
-			(filter.WorkspaceID == "" || subject.WorkspaceID == filter.WorkspaceID)
+			(filter.AvatarID == "" || subject.AvatarID == filter.AvatarID)
 	}), func(s studio.Subject) studio.Position { return studio.Position{CreatedAt: s.CreatedAt, ID: s.ID} }, newest, after, limit)
 	return subjects, more, nil
 }
@@ -159,20 +158,15 @@ func (s *Store) UpdateSubject(_ context.Context, id string, change func(*studio.
 	return changed, err
 }
 
+// DeleteSubject does not look at the workspace, because only API keys are for one.
 func (s *Store) DeleteSubject(
-	_ context.Context, userID, workspaceID string, kind studio.Kind, id string, now, repeatAfter time.Time,
+	_ context.Context, userID, _ string, kind studio.Kind, id string, now, repeatAfter time.Time,
 ) (erased studio.Erased, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	deleted, err := find(s.subjects, id)
-	other := func(row subject) bool { return workspaceID != "" && row.WorkspaceID != workspaceID }
-	if err != nil || deleted.UserID != userID || other(deleted) || deleted.Kind != kind || !deleted.deletedAt.IsZero() && !deleted.deletedAt.After(repeatAfter) {
+	if err != nil || deleted.UserID != userID || deleted.Kind != kind || !deleted.deletedAt.IsZero() && !deleted.deletedAt.After(repeatAfter) {
 		return studio.Erased{}, studio.ErrNotFound
-	}
-	for _, row := range s.subjects {
-		if row.AvatarID == id && other(row) && row.deletedAt.IsZero() {
-			return studio.Erased{}, studio.ErrOtherWorkspace
-		}
 	}
 	var uploads []string
 	for _, row := range s.subjects {
