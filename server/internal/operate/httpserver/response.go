@@ -76,16 +76,11 @@ func (w *response) ReadFrom(r io.Reader) (n int64, err error) {
 	if err := w.sendBuffer(); err != nil {
 		return 0, err
 	}
-	buffer := copyBuffers.Get().(*[copyBytes]byte) //nolint:forcetypeassert // the pool has no other type
-	defer copyBuffers.Put(buffer)
-	return io.CopyBuffer(writerFunc(w.send), struct{ io.Reader }{r}, buffer[:])
+	return io.CopyBuffer(writerFunc(w.send), struct{ io.Reader }{r}, make([]byte, copyBytes))
 }
 
-//nolint:gochecknoglobals // pools
-var (
-	copyBuffers = sync.Pool{New: func() any { return new([copyBytes]byte) }}
-	buffers     = sync.Pool{New: func() any { return new([pooledBytes]byte) }}
-)
+//nolint:gochecknoglobals // a pool
+var buffers = sync.Pool{New: func() any { return new([pooledBytes]byte) }}
 
 type writerFunc func(p []byte) (int, error)
 
