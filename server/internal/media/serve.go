@@ -149,7 +149,7 @@ func (w *problemWriter) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
-// ReadFrom lets the server copy a file through its pooled buffers.
+// ReadFrom lets the server send a file without buffering the response.
 func (w *problemWriter) ReadFrom(from io.Reader) (int64, error) {
 	return io.Copy(w.ResponseWriter, from)
 }
