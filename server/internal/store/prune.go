@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -28,7 +29,8 @@ const batchRows = 500
 // them, finished replays after [studio.IdempotencyLifetime], uploads, refresh tokens and webhook secrets that have
 // expired, links, acts of operators after [studio.ActRetention], failed logins, known addresses, revocations after a
 // day, alerts after two, endpoints after 31, daemons that were killed after one, and breakers a day after their pause.
-// After an error, some rows may have been deleted. Prune may be called by several processes at the same time.
+// It also makes due what is due later than any retry, because a clock was ahead when it was written. After an error,
+// some rows may have been deleted. Prune may be called by several processes at the same time.
 func (s *Store) Prune(ctx context.Context, now time.Time) error {
 	err := s.prunePassing(ctx, now.Add(-studio.Retention), "events", `ended_at < $1`,
 		`SELECT id, created_at, COALESCE(ended_at < $1, FALSE) FROM events WHERE created_at < $1 AND (created_at, id) > ($2, $3)
@@ -61,6 +63,9 @@ func (s *Store) Prune(ctx context.Context, now time.Time) error {
 		{`DELETE FROM daemons WHERE seen_at < $1 AND id IN (SELECT id FROM daemons WHERE seen_at < $1 LIMIT $2)`, now.Add(-daemonRetention)},
 		{`DELETE FROM breakers WHERE until < $1 AND origin IN
 			(SELECT origin FROM breakers WHERE until < $1 LIMIT $2)`, now.Add(-breakerRetention)},
+		{hasten("deliveries", "subject_id", "due_at"), now.Add(maxAttemptAge)},
+		{hasten("replays", "id", "turn_at"), now.Add(maxAttemptAge)},
+		{hasten("tasks", "id", "due_at"), now.Add(maxAttemptAge)},
 	} {
 		for deleted := int64(batchRows); deleted == batchRows; {
 			err := s.write(ctx, func(tx transaction) (err error) {
@@ -75,6 +80,12 @@ func (s *Store) Prune(ctx context.Context, now time.Time) error {
 	return s.prunePassing(ctx, now.Add(-studio.DeletionMemory), "subjects", `deleted_at < $1`,
 		`SELECT s.id, s.deleted_at, NOT EXISTS (SELECT 1 FROM events e WHERE e.subject_id = s.id) AND NOT EXISTS (SELECT 1 FROM subjects v WHERE v.avatar_id = s.id)
 			FROM subjects s WHERE s.deleted_at < $1 AND (s.deleted_at, s.id) > ($2, $3) ORDER BY s.deleted_at, s.id `+limitTo("$4"))
+}
+
+// hasten returns the statement that makes up to $2 rows due which are due after $1, maxAttemptAge from now.
+func hasten(table, key, column string) string {
+	return `UPDATE ` + table + ` SET ` + column + ` = $1 - ` + fmt.Sprint(maxAttemptAge.Microseconds()) + ` WHERE ` + column + ` > $1
+		AND ` + key + ` IN (SELECT ` + key + ` FROM ` + table + ` WHERE ` + column + ` > $1 LIMIT $2)`
 }
 
 // prunePassing deletes rows of a table where others with earlier times stay, such as the subjects of a removed user as

@@ -295,10 +295,7 @@ func TestStore_Prune_deletesExpiredRows(t *testing.T) {
 		check(t, db.Prune(t.Context(), noon().Add(59*time.Minute)))
 		_, err := db.CreateSubject(t.Context(), subject("b", 0), studio.IdempotencyKey{Key: "key", Fingerprint: []byte("b"), After: key.After})
 		wantError(t, err, studio.ErrKeyReused) // keys are valid for a day
-		attempts := func() int {
-			all := attemptsOf(t, db, "a-1")
-			return len(all)
-		}
+		attempts := func() int { return len(attemptsOf(t, db, "a-1")) }
 		check(t, db.Prune(t.Context(), noon().Add(month)))
 		if attempts() != 1 {
 			t.Error("an event is pruned before its retention is over")
@@ -316,6 +313,11 @@ func TestStore_Prune_deletesExpiredRows(t *testing.T) {
 		secrets := try(db.WebhookSecrets(t.Context(), "ada", noon()))(t)
 		if len(secrets) != 1 || secrets[0].Secret != "new" {
 			t.Errorf("%d secrets are kept", len(secrets))
+		}
+
+		check(t, db.Prune(t.Context(), noon().Add(-month))) // the clock was ahead when the event became due
+		if due := db.NextDue(t, store.DeliverAt); len(due) != 1 || !due[0].At.Equal(noon().Add(-month)) {
+			t.Errorf("due are %v", due)
 		}
 	})
 }

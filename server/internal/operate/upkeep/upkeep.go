@@ -52,10 +52,14 @@ func Run(stop context.Context, cfg Config) {
 	}
 }
 
-// prune deletes expired rows.
+// prune deletes expired rows, by the clock of the database.
 func (cfg Config) prune(stop context.Context, faults *faultlog.Log) {
 	for ; stop.Err() == nil; studio.Pause(stop, pruneInterval) {
-		faults.Error(stop, "prune", cfg.Store.Prune(stop, cfg.Now()))
+		offset, err := cfg.Store.ClockOffset(stop)
+		if err == nil {
+			err = cfg.Store.Prune(stop, cfg.Now().Add(offset))
+		}
+		faults.Error(stop, "prune", err)
 	}
 }
 
