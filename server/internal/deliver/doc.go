@@ -88,7 +88,8 @@
 //
 // On PostgreSQL, due times follow the clock of the database, which each renewal of the lease reads. On SQLite, they
 // follow the clock of the machine. If this clock is set back by more than one second, all due times are moved back by
-// the same amount, because retries would otherwise be late. On PostgreSQL, all lease holders then start again.
+// the same amount, because retries would otherwise be late. On PostgreSQL, all lease holders then start again. What is
+// due later than any retry, because no process ran when the clock was set back, is made due by [store.Store.Prune].
 //
 // # Repetition
 //
