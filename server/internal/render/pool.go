@@ -25,10 +25,8 @@ const (
 	// clockMargin is added to the time of the next rendering, because the offset of the clock of the database is known
 	// to a few milliseconds only.
 	clockMargin = 10 * time.Millisecond
-	// nextInterval bounds how often a process reads the time of the next rendering.
-	nextInterval = 20 * time.Millisecond
-	// announceInterval bounds how often a process notifies others of due renderings.
-	announceInterval = 20 * time.Millisecond
+	// minInterval bounds how often a process reads the time of the next rendering, and notifies others of due ones.
+	minInterval = 20 * time.Millisecond
 )
 
 // DefaultTimeout is the default of [Config].
@@ -129,12 +127,12 @@ func (p *Pool) Run(ctx, stop context.Context) {
 }
 
 // announce notifies the other processes of renderings that are due and have no free worker here, at most once every
-// announceInterval. It returns how long to wait before the next call.
+// minInterval. It returns how long to wait before the next call.
 func (p *Pool) announce(stop context.Context) time.Duration {
 	if !p.dueHere || !p.shared {
 		return p.pollInterval
 	}
-	if wait := announceInterval - time.Since(p.announced); wait > 0 {
+	if wait := minInterval - time.Since(p.announced); wait > 0 {
 		return wait
 	}
 	p.faults.Error(stop, "announce", p.Store.Notify(stop, store.SignalRender, store.Flow{}))
@@ -160,7 +158,7 @@ func (p *Pool) start(ctx, stop context.Context, workers *sync.WaitGroup) time.Du
 		case !more:
 			p.waiting.Store(false)
 			p.dueHere = false
-			if wait := nextInterval - time.Since(p.nextRead); wait > 0 {
+			if wait := minInterval - time.Since(p.nextRead); wait > 0 {
 				return wait
 			}
 			p.nextRead = time.Now()

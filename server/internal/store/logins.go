@@ -10,8 +10,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// countTry counts in login_tries, and begins again at one if the count in the row began window ago or earlier, or as much
-// later than now: the clock was set back. It returns the count and when it began.
+// countTry counts in login_tries, and begins again at one if the count in the row began window ago or earlier, or as
+// much later than now: the clock was set back. It returns the count and when it began.
 func countTry(ctx context.Context, tx transaction, key string, now time.Time, window time.Duration) (tries int, began time.Time, err error) {
 	err = queryRow(ctx, tx, []any{&tries, instant{&began}}, `
 		INSERT INTO login_tries AS l (account, tries, began_at) VALUES ($1, 1, $2)

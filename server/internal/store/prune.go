@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -38,38 +39,38 @@ func (s *Store) Prune(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	// The outer condition is checked again on a row that another transaction changed after the subquery.
 	for _, rule := range []struct {
-		query string
-		limit time.Time
+		table, key, condition string
+		limit                 time.Time
 	}{
-		{`DELETE FROM uploads WHERE expires_at < $1 AND id IN (SELECT id FROM uploads WHERE expires_at < $1 LIMIT $2)`, now},
-		{`DELETE FROM replays WHERE requested_at < $1 AND turn_at IS NULL AND id IN (SELECT id FROM replays WHERE requested_at < $1
-			AND turn_at IS NULL LIMIT $2)`, now.Add(-studio.IdempotencyLifetime)},
-		{`DELETE FROM refresh_tokens WHERE expires_at < $1 AND hash IN (SELECT hash FROM refresh_tokens WHERE expires_at < $1 LIMIT $2)`, now},
-		{`DELETE FROM webhook_secrets WHERE expires_at < $1 AND id IN (SELECT id FROM webhook_secrets WHERE expires_at < $1 LIMIT $2)`, now},
-		{`DELETE FROM login_tries WHERE began_at < $1 AND account IN
-			(SELECT account FROM login_tries WHERE began_at < $1 LIMIT $2)`, now.Add(-studio.LoginMemory)},
-		{`DELETE FROM known_addresses WHERE seen_at < $1 AND (user_id, address) IN
-			(SELECT user_id, address FROM known_addresses WHERE seen_at < $1 LIMIT $2)`, now.Add(-studio.AddressMemory)},
-		{`DELETE FROM revocations WHERE revoked_at < $1 AND id IN (SELECT id FROM revocations WHERE revoked_at < $1 LIMIT $2)`, now.Add(-revocationRetention)},
-		{`DELETE FROM links WHERE expires_at < $1 AND hash IN (SELECT hash FROM links WHERE expires_at < $1 LIMIT $2)`, now},
-		{`DELETE FROM acts WHERE at < $1 AND id IN (SELECT id FROM acts WHERE at < $1 LIMIT $2)`, now.Add(-studio.ActRetention)},
-		{`DELETE FROM alerts WHERE sent_at < $1 AND retry_at < $1 AND (user_id, url) IN
-			(SELECT user_id, url FROM alerts WHERE sent_at < $1 AND retry_at < $1 LIMIT $2)`, now.Add(-alertRetention)},
-		{`DELETE FROM endpoints WHERE used_at < $1 AND disabled_at IS NULL AND (user_id, url) IN (SELECT user_id, url FROM endpoints
-			WHERE used_at < $1 AND disabled_at IS NULL AND NOT EXISTS (SELECT 1 FROM pauses p WHERE p.user_id = endpoints.user_id
-				AND p.url = endpoints.url) LIMIT $2)`, now.Add(-endpointRetention)},
-		{`DELETE FROM daemons WHERE seen_at < $1 AND id IN (SELECT id FROM daemons WHERE seen_at < $1 LIMIT $2)`, now.Add(-daemonRetention)},
-		{`DELETE FROM breakers WHERE until < $1 AND origin IN
-			(SELECT origin FROM breakers WHERE until < $1 LIMIT $2)`, now.Add(-breakerRetention)},
-		{hasten("deliveries", "subject_id", "due_at"), now.Add(maxAttemptAge)},
-		{hasten("replays", "id", "turn_at"), now.Add(maxAttemptAge)},
-		{hasten("tasks", "id", "due_at"), now.Add(maxAttemptAge)},
+		{"uploads", "id", `expires_at < $1`, now},
+		{"replays", "id", `requested_at < $1 AND turn_at IS NULL`, now.Add(-studio.IdempotencyLifetime)},
+		{"refresh_tokens", "hash", `expires_at < $1`, now},
+		{"webhook_secrets", "id", `expires_at < $1`, now},
+		{"login_tries", "account", `began_at < $1`, now.Add(-studio.LoginMemory)},
+		{"known_addresses", "user_id, address", `seen_at < $1`, now.Add(-studio.AddressMemory)},
+		{"revocations", "id", `revoked_at < $1`, now.Add(-revocationRetention)},
+		{"links", "hash", `expires_at < $1`, now},
+		{"acts", "id", `at < $1`, now.Add(-studio.ActRetention)},
+		{"alerts", "user_id, url", `sent_at < $1 AND retry_at < $1`, now.Add(-alertRetention)},
+		{"endpoints", "user_id, url", `used_at < $1 AND disabled_at IS NULL AND NOT EXISTS (SELECT 1 FROM pauses p
+			WHERE p.user_id = endpoints.user_id AND p.url = endpoints.url)`, now.Add(-endpointRetention)},
+		{"daemons", "id", `seen_at < $1`, now.Add(-daemonRetention)},
+		{"breakers", "origin", `until < $1`, now.Add(-breakerRetention)},
+		{"deliveries", "subject_id", `due_at > $1`, now.Add(maxAttemptAge)},
+		{"replays", "id", `turn_at > $1`, now.Add(maxAttemptAge)},
+		{"tasks", "id", `due_at > $1`, now.Add(maxAttemptAge)},
 	} {
-		for deleted := int64(batchRows); deleted == batchRows; {
+		change := `DELETE FROM ` + rule.table
+		if column, late := strings.CutSuffix(rule.condition, ` > $1`); late {
+			change = `UPDATE ` + rule.table + ` SET ` + column + ` = $1 - ` + fmt.Sprint(maxAttemptAge.Microseconds())
+		}
+		// The condition is checked again on a row that another transaction changed after the subquery.
+		query := change + ` WHERE ` + rule.condition + ` AND (` + rule.key + `) IN (SELECT ` + rule.key + ` FROM ` + rule.table +
+			` WHERE ` + rule.condition + ` LIMIT $2)`
+		for rows := int64(batchRows); rows == batchRows; {
 			err := s.write(ctx, func(tx transaction) (err error) {
-				deleted, err = tx.exec(ctx, rule.query, micros(rule.limit), batchRows)
+				rows, err = tx.exec(ctx, query, micros(rule.limit), batchRows)
 				return err
 			})
 			if err != nil {
@@ -80,12 +81,6 @@ func (s *Store) Prune(ctx context.Context, now time.Time) error {
 	return s.prunePassing(ctx, now.Add(-studio.DeletionMemory), "subjects", `deleted_at < $1`,
 		`SELECT s.id, s.deleted_at, NOT EXISTS (SELECT 1 FROM events e WHERE e.subject_id = s.id) AND NOT EXISTS (SELECT 1 FROM subjects v WHERE v.avatar_id = s.id)
 			FROM subjects s WHERE s.deleted_at < $1 AND (s.deleted_at, s.id) > ($2, $3) ORDER BY s.deleted_at, s.id `+limitTo("$4"))
-}
-
-// hasten returns the statement that makes up to $2 rows due which are due after $1, maxAttemptAge from now.
-func hasten(table, key, column string) string {
-	return `UPDATE ` + table + ` SET ` + column + ` = $1 - ` + fmt.Sprint(maxAttemptAge.Microseconds()) + ` WHERE ` + column + ` > $1
-		AND ` + key + ` IN (SELECT ` + key + ` FROM ` + table + ` WHERE ` + column + ` > $1 LIMIT $2)`
 }
 
 // prunePassing deletes rows of a table where others with earlier times stay, such as the subjects of a removed user as

@@ -45,11 +45,10 @@ func TestLimits_holdInAllProcesses(t *testing.T) {
 				return err
 			},
 			studio.ErrTooManyTries: func(s *studio.Service, user studio.User) error {
-				_, err := s.Login(t.Context(), netip.Addr{}, user.Email, "guess")
-				if errors.Is(err, studio.ErrUnauthorized) { // the guess was compared
-					return nil
+				if _, err := s.Login(t.Context(), netip.Addr{}, user.Email, "guess"); !errors.Is(err, studio.ErrUnauthorized) {
+					return err
 				}
-				return err
+				return nil // the guess was compared
 			},
 		} {
 			user := studiotest.AddUser(t, services[0], fmt.Sprintf("ada-%d@example.com", len(limit.Error())))
