@@ -77,13 +77,13 @@
 //
 // A parameter is decoded by its style, with percent-decoding only in paths and queries, to the JSON that it
 // represents: null, a boolean or a number if the schema allows that type and the text has its syntax, and
-// otherwise a string. If the schema allows several, the value is the one that matches the schema; if alternatives
-// of an object give a member different types, it is the first of these that one of them allows. Where OpenAPI is
-// silent, this package decides:
+// otherwise a string. If the schema of a text allows several, the value is the first of these that matches this schema,
+// whatever that of its list says of several elements; if alternatives of an object give a member different types, it is
+// the first of these that one of them allows. Where OpenAPI is silent, this package decides:
 //
 //   - A query parameter or cookie that the document does not declare is ignored. But an exploded object that
-//     has no properties, or has additionalProperties, takes all undeclared parameters. The members of other
-//     parameters and the API keys of the operation are declared.
+//     has no properties, or has additionalProperties that are not false, takes all undeclared parameters. The
+//     members of other parameters and the API keys of the operation are declared.
 //   - A list or object whose text is empty is empty, if it has delimiters. An empty required scalar is missing.
 //   - A deepObject has scalars, and arrays of them whose key is repeated. Nested keys are refused.
 //   - An exploded value in cookies is several cookies.

@@ -9,6 +9,8 @@ import (
 	"net/textproto"
 	"slices"
 	"strings"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
 // part is a field of a form.
@@ -81,12 +83,9 @@ func (e *exchange) multipart(values object, described any) (text, media string) 
 		if p.Type != "" {
 			header.Set("Content-Type", p.Type)
 		}
-		into, err := w.CreatePart(header)
-		check(e.T, err)
-		_, err = io.WriteString(into, p.Text)
-		check(e.T, err)
+		harness.Try(io.WriteString(harness.Try(w.CreatePart(header))(e), p.Text))(e)
 	}
-	check(e.T, w.Close())
+	harness.Check(e.T, w.Close())
 	return b.String(), w.FormDataContentType()
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/encode"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/client"
 )
 
@@ -208,7 +209,7 @@ func (e *exchange) event(into reflect.Value, schema object) (any, bool) {
 	}
 	data := into.FieldByName("Data")
 	if of := data.Addr().MethodByName("Of"); of.IsValid() {
-		check(e.T, json.Unmarshal([]byte(encoded(value)), of.Call([]reflect.Value{reflect.ValueOf(name)})[0].Interface()))
+		harness.Check(e.T, json.Unmarshal([]byte(encoded(value)), of.Call([]reflect.Value{reflect.ValueOf(name)})[0].Interface()))
 	} else {
 		data.Set(e.argument(data.Type(), value))
 	}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/api/tools/smith"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
@@ -124,17 +125,16 @@ func newExchange(t *testing.T) *exchange {
 		Logger:            slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})),
 		Authenticator:     server.AuthenticatorFunc(func(context.Context, string) (server.Principal, error) { return server.Principal{}, nil }),
 	})
-	check(t, err)
+	harness.Check(t, err)
 	listener := httptest.NewServer(handler)
 	t.Cleanup(listener.Close)
-	text, err := os.ReadFile("../../../server/document.gen.json")
-	check(t, err)
+	text := harness.Try(os.ReadFile("../../../server/document.gen.json"))(t)
 	e := &exchange{
 		T: t, Rand: rand.New(rand.NewPCG(*seed, 46)), service: s,
 		document: parse(text).(object), schemas: map[string]*jsonschema.Schema{}, counts: map[string]int{},
 	}
 	e.client, err = client.New(client.Config{BaseURL: listener.URL, Retry: client.Retry{Attempts: 1}, Transport: e})
-	check(t, err)
+	harness.Check(t, err)
 	return e
 }
 
@@ -162,8 +162,7 @@ func TestExchange(t *testing.T) {
 	t.Parallel()
 	e := newExchange(t)
 	written := smith.New(*seed)
-	_, err := written.Insert([]byte("{}"), *size)
-	check(t, err)
+	harness.Try(written.Insert([]byte("{}"), *size))(t)
 	e.each("/smith/", func(o operation) {
 		before := e.counts["sent by the client"]
 		for i := 0; i < *values && !e.Failed(); i++ {
@@ -180,9 +179,8 @@ func TestExchange(t *testing.T) {
 	for _, name := range written.Events() {
 		e.notify(name)
 	}
-	if encoded, err := json.Marshal(e.counts); *report != "" {
-		check(t, err)
-		check(t, os.WriteFile(*report, encoded, 0o600))
+	if *report != "" {
+		harness.Check(t, os.WriteFile(*report, harness.Try(json.Marshal(e.counts))(t), 0o600))
 	}
 }
 
@@ -196,13 +194,6 @@ func (e *exchange) exchange(o operation) {
 		e.call(o, s)
 		e.sendSpoilt(o, s)
 		e.respondSpoilt(o, s)
-	}
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
 )
@@ -186,8 +187,7 @@ func (e *exchange) spoilBody(o operation, s sample, r *http.Request) map[string]
 			return nil
 		}
 		fields[name] = e.interpret(e.resolve(schema)["properties"].(object)[name], text)
-		sent, err := io.ReadAll(r.Body)
-		check(e.T, err)
+		sent := harness.Try(io.ReadAll(r.Body))(e)
 		value, text = fields, replaced(string(sent), "&", name, []string{url.QueryEscape(text)})
 	default:
 		return nil

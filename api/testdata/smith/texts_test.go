@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
@@ -113,12 +114,11 @@ func TestTexts_formsOfResponses(t *testing.T) {
 	t.Parallel()
 	e := newExchange(t)
 	form := gen.PutResponseTexts200FormdataResponse{Headers: gen.PutResponseTexts200ResponseHeaders{XText: "a"}}
-	check(t, json.Unmarshal([]byte(`{"text":"","list":["a",""],"flat":["b","c"],"jsons":[null,""],"rows":[{"a":""},{}],"lists":[[]]}`), &form.Body))
+	harness.Check(t, json.Unmarshal([]byte(`{"text":"","list":["a",""],"flat":["b","c"],"jsons":[null,""],"rows":[{"a":""},{}],"lists":[[]]}`), &form.Body))
 	e.service.response = form
-	body, err := e.client.PutResponseTexts(t.Context())
-	check(t, err)
+	body := harness.Try(e.client.PutResponseTexts(t.Context()))(t)
 	text, err := io.ReadAll(body)
-	check(t, errors.Join(err, body.Close()))
+	harness.Check(t, errors.Join(err, body.Close()))
 	got, err := url.QueryUnescape(string(text))
 	if want := `flat=b,c&jsons=[null,""]&list=a&list=&lists=[]&rows={"a":""}&rows={}&text=`; err != nil || got != want {
 		t.Errorf("the form is %s, %v", got, err)

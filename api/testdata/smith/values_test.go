@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
 // A direction is the prefix of the names of members that must not be sent in it.
@@ -73,12 +75,10 @@ func (e *exchange) validate(schema any, direction string, value any) error {
 			return err
 		}})
 		url := fmt.Sprintf("urn:schema:%d", len(e.schemas))
-		check(e.T, c.AddResource(url, object{
+		harness.Check(e.T, c.AddResource(url, object{
 			"components": object{"schemas": directed(e.document["components"].(object)["schemas"], direction)}, "it": directed(schema, direction),
 		}))
-		compiled, err := c.Compile(url + "#/it")
-		check(e.T, err)
-		e.schemas[key] = compiled
+		e.schemas[key] = harness.Try(c.Compile(url + "#/it"))(e)
 	}
 	return e.schemas[key].Validate(value)
 }

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/gen"
 )
@@ -19,8 +20,7 @@ func (e *exchange) notify(name string) {
 		got = in[1].Interface()
 		return []reflect.Value{reflect.Zero(reflect.TypeFor[error]())}
 	}))
-	receiver, err := webhook.NewReceiver(handlers, webhook.Unverified())
-	check(e.T, err)
+	receiver := harness.Try(webhook.NewReceiver(handlers, webhook.Unverified()))(e)
 	schema := e.document["webhooks"].(object)[name].(object)["post"].(object)["requestBody"].(object)["content"].(object)["application/json"].(object)["schema"]
 	for range *values {
 		value, ok := e.valid(schema, inResponse)

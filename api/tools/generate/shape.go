@@ -188,7 +188,7 @@ func (s *shaper) schema(ref *openapi3.SchemaRef, path []string, named bool) {
 		switch {
 		case part.Ref == "" && part.Value.Type.Is("null"):
 		case part.Ref == "" && v.Discriminator != nil:
-			s.fail(locate(originOf(part)), "an alternative of a discriminator needs a name: move it to components/schemas, and refer to it")
+			s.fail(placeOf(part, v.Origin), "an alternative of a discriminator needs a name: move it to components/schemas, and refer to it")
 		default:
 			s.name(part, append(slices.Clip(path), fmt.Sprint(i)), true)
 		}

@@ -30,6 +30,9 @@ func (s *Smith) scalar() members {
 		format := pick(s, "date-time", "date", "uuid", "byte", "email", "duration", "uri")
 		return s.as("format "+format, members{"type": "string", "format": format})
 	case 4:
+		if s.chance(30) {
+			return s.as("enum of strings", members{"type": "string", "format": "date", "enum": []any{"2026-02-28", "2027-01-01"}})
+		}
 		return s.as("enum of strings", members{"type": "string", "enum": []any{"a", "b c", "ü", "x-y"}[:2+s.IntN(3)]})
 	case 5:
 		return s.as("enum without a type", members{"enum": []any{"small", "large"}})
