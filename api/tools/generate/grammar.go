@@ -26,18 +26,22 @@ func checkText(file string, text []byte) error {
 		return unplaced(file, err)
 	}
 	g := grammar{faults{file: file}}
-	g.numbers(&whole)
+	g.scalars(&whole)
 	g.value(&whole, false)
 	return g.err()
 }
 
-// numbers refuses the texts that only YAML takes for numbers, of which its versions make different ones.
-func (g *grammar) numbers(value *yaml.Node) {
-	if hasWord("!!int !!float", value.ShortTag()) && !json.Valid([]byte(value.Value)) {
-		g.fail(openapi3.Location{Line: value.Line, Column: value.Column}, "%s is no number in JSON: write it as one, or in quotes", value.Value)
+// scalars refuses the texts that only YAML takes for numbers, of which its versions make different ones, and those with
+// characters that no Go file may have.
+func (g *grammar) scalars(value *yaml.Node) {
+	switch at := (openapi3.Location{Line: value.Line, Column: value.Column}); {
+	case hasWord("!!int !!float", value.ShortTag()) && !json.Valid([]byte(value.Value)):
+		g.fail(at, "%s is no number in JSON: write it as one, or in quotes", value.Value)
+	case strings.ContainsAny(value.Value, "\x00\ufeff"):
+		g.fail(at, "a text with U+0000 or U+FEFF is not generated: remove the character")
 	}
 	for _, part := range value.Content {
-		g.numbers(part)
+		g.scalars(part)
 	}
 }
 
@@ -219,6 +223,8 @@ func (g *grammar) parameter(p *openapi3.Parameter) {
 	const scalarOrList = "declare one type, a string, integer, number, boolean or a list of these"
 	usual := map[string]string{"path": "simple", "header": "simple", "query": "form", "cookie": "form"}[p.In]
 	switch {
+	case strings.ContainsFunc(p.Name, isUnwritable):
+		g.fail(locate(p.Origin, "name"), "the name %q has a quote or a control character: rename it", p.Name)
 	case p.In == "querystring":
 		g.fail(locate(p.Origin), "a parameter that is the whole query is not generated: declare each of its members in the query")
 	case p.In == "" && p.Content != nil:
