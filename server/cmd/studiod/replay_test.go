@@ -15,7 +15,7 @@ func TestEventReplay_selectsEventsByFlags(t *testing.T) {
 	db := fillEvents(t, dsn)
 	s := studiotest.Open(t, dsn)
 	for _, id := range []string{subjectID, otherID} {
-		check(t, s.ExhaustEvents(t.Context(), id, studiotest.NewClock().Now(), studio.ReasonSchedule))
+		try(s.ExhaustEvents(t.Context(), id, studiotest.NewClock().Now(), studio.ReasonSchedule))(t)
 	}
 	for _, test := range []struct {
 		args string

@@ -84,15 +84,17 @@ func (d *Deliverer) deliver(lease context.Context, fence string, f *flow, next s
 	return nextDue
 }
 
-// exhaust ends all pending events of a subject whose URL is disabled. It returns the zero time, or the
-// time of the next try after an error.
+// exhaust ends all pending events of a subject whose URL is disabled. It returns the zero time, or when the subject is
+// due again: after an error, or if its user has enabled the URL.
 func (d *Deliverer) exhaust(next store.Delivery) time.Time {
-	err := d.Store.ExhaustEvents(d.ctx, next.Event.SubjectID, d.Now(), studio.ReasonDisabled)
+	nextDue, err := d.Store.ExhaustEvents(d.ctx, next.Event.SubjectID, d.Now(), studio.ReasonDisabled)
 	if err != nil {
 		return d.retryTime(err)
 	}
-	d.Logger.InfoContext(d.ctx, "events given up", "subject", next.Event.SubjectID, "reason", string(studio.ReasonDisabled))
-	return time.Time{}
+	if nextDue.IsZero() {
+		d.Logger.InfoContext(d.ctx, "events given up", "subject", next.Event.SubjectID, "reason", string(studio.ReasonDisabled))
+	}
+	return nextDue
 }
 
 // retryTime returns when a subject is due again that was not attempted: after errorPause if err is not

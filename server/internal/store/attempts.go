@@ -187,16 +187,26 @@ func keepAttempts(sql dialect, attempts ...*MadeAttempt) []statement {
 	return insertAttempts.with(sql, slices.DeleteFunc(slices.Clone(attempts), first)...)
 }
 
-// ExhaustEvents ends every pending event of a subject as exhausted, without an attempt.
-func (s *Store) ExhaustEvents(ctx context.Context, subjectID string, now time.Time, reason studio.Reason) error {
-	return s.write(ctx, func(tx transaction) error {
-		return tx.execAll(ctx, []statement{
+// ExhaustEvents ends every pending event of a subject as exhausted, without an attempt. With the reason
+// studio.ReasonDisabled, it ends none if the user has enabled the URL since the events were read. It returns when the
+// next event is due, as SaveAttempt does.
+func (s *Store) ExhaustEvents(ctx context.Context, subjectID string, now time.Time, reason studio.Reason) (next time.Time, err error) {
+	err = s.write(ctx, func(tx transaction) error {
+		err := tx.execAll(ctx, []statement{
 			lockSubject(tx, subjectID),
-			{`UPDATE events SET state = 'exhausted', ended_at = $2, reason = $3
-				WHERE subject_id = $1 AND state = 'pending'`, []any{subjectID, micros(now), string(reason)}},
-			{`DELETE FROM deliveries WHERE subject_id = $1`, []any{subjectID}},
+			{
+				`UPDATE events SET state = 'exhausted', ended_at = $2, reason = $3 WHERE subject_id = $1 AND state = 'pending' AND ($3 <> $4 OR
+					(SELECT p.disabled_at FROM subjects s JOIN endpoints p ON p.user_id = s.user_id AND p.url = s.webhook_url WHERE s.id = $1) IS NOT NULL)`,
+				[]any{subjectID, micros(now), string(reason), string(studio.ReasonDisabled)},
+			},
+			{`DELETE FROM deliveries WHERE subject_id = $1 AND ` + firstPending + ` IS NULL`, []any{subjectID}},
 		})
+		if err == nil {
+			next, err = nextDelivery(ctx, tx, subjectID)
+		}
+		return err
 	})
+	return next, err
 }
 
 // The columns that attemptDest stores: attemptColumns of attempts a, and lastAttemptColumns of events e.

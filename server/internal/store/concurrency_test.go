@@ -225,7 +225,7 @@ func TestStore_Replay_replaysEachEventOnce(t *testing.T) {
 			kept, deleted := fmt.Sprintf("%d-kept", round), fmt.Sprintf("%d-deleted", round)
 			for _, id := range []string{kept, deleted} {
 				create(t, db, subject(id, 20))
-				check(t, db.ExhaustEvents(t.Context(), id, noon(), studio.ReasonDisabled))
+				try(db.ExhaustEvents(t.Context(), id, noon(), studio.ReasonSchedule))(t)
 			}
 			for i, id := range []string{kept, deleted, kept, deleted} {
 				n := try(db.AddReplay(t.Context(), fmt.Sprint(round, i), exhausted(studio.EventFilter{SubjectID: id}), studio.IdempotencyKey{}, noon(), math.MaxInt))(t)

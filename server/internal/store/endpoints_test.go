@@ -86,7 +86,7 @@ func TestStore_SaveResults_keepsAnOutage(t *testing.T) {
 			create(t, db, subject(fmt.Sprint("s", i), 2))
 		}
 		check(t, deleteSubject(t, db, studio.Avatar, "s3", noon()))
-		check(t, db.ExhaustEvents(t.Context(), "s1", at(41), studio.ReasonSchedule))
+		try(db.ExhaustEvents(t.Context(), "s1", at(41), studio.ReasonSchedule))(t)
 		want := studio.Endpoint{
 			UserID: "ada", Email: "ada@example.com", URL: "https://hooks.example.com/", SubjectID: "s0", Waiting: 4, Exhausted: 2, OpenUntil: noon(),
 		}

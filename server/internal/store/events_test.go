@@ -122,17 +122,17 @@ func TestStore_Endpoints_areSwitchedOffPerUser(t *testing.T) {
 		if len(endpoints) != 1 || endpoints[0].URL != "https://hooks.example.com/" || !endpoints[0].DisabledAt.Equal(noon()) {
 			t.Errorf("disabled are %+v", endpoints)
 		}
-		next := nextDelivery(t, db, "e")
-		if !next.URLDisabled {
+		if !nextDelivery(t, db, "e").URLDisabled {
 			t.Error("a new registration of the URL enables it")
 		}
 		check(t, db.EnableEndpoint(t.Context(), "bob", "https://hooks.example.com/"))
-		if next = nextDelivery(t, db, "e"); !next.URLDisabled {
+		if !nextDelivery(t, db, "e").URLDisabled {
 			t.Error("another user enables the URL")
 		}
 		check(t, db.EnableEndpoint(t.Context(), "ada", "https://hooks.example.com/"))
-		next = nextDelivery(t, db, "e")
-		if next.URLDisabled {
+		// A deliverer that has read the event before gives it up only now.
+		next := try(db.ExhaustEvents(t.Context(), "e", noon(), studio.ReasonDisabled))(t)
+		if next.IsZero() || nextDelivery(t, db, "e").URLDisabled {
 			t.Error("an enabled URL is off")
 		}
 	})

@@ -173,9 +173,7 @@ var writes = []lostWrite{
 		})
 		return err
 	})},
-	{name: "ExhaustEvents", prepare: ready(func(c lostCall) error {
-		return c.ExhaustEvents(c.Context(), c.run, noon(), studio.ReasonDisabled)
-	})},
+	{name: "ExhaustEvents", prepare: ready(exhaust)},
 	{name: "SaveResults", prepare: ready(func(c lostCall) error {
 		return c.SaveResults(c.Context(), []store.EndpointResult{{UserID: c.run, URL: "https://hooks.example.com/", FailingSince: noon()}})
 	})},
@@ -373,7 +371,8 @@ func failForDays(c lostCall) error {
 }
 
 func exhaust(c lostCall) error {
-	return c.ExhaustEvents(c.Context(), c.run, noon(), studio.ReasonSchedule)
+	_, err := c.ExhaustEvents(c.Context(), c.run, noon(), studio.ReasonSchedule)
+	return err
 }
 
 func addReplay(c lostCall) error {

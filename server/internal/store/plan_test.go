@@ -304,7 +304,7 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 		try(db.Status(ctx))(t)
 		check(t, db.Ready(ctx))
 		check(t, db.CheckWritable(ctx))
-		check(t, db.ExhaustEvents(ctx, "s9", now, studio.ReasonDisabled))
+		try(db.ExhaustEvents(ctx, "s9", now, studio.ReasonDisabled))(t)
 		try(db.Pause(ctx, store.PauseScope{}, now))(t)
 		try(db.PausedSince(ctx, store.PauseScope{}))(t)
 		check(t, db.Resume(ctx, store.PauseScope{}))

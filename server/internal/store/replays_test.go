@@ -87,7 +87,7 @@ func TestStore_Replay_selectsEachEventOnce(t *testing.T) {
 				s.UserID = "bob"
 			}
 			create(t, db, s)
-			check(t, db.ExhaustEvents(t.Context(), s.ID, noon(), studio.ReasonDisabled))
+			try(db.ExhaustEvents(t.Context(), s.ID, noon(), studio.ReasonSchedule))(t)
 		}
 		if due := db.NextDue(t, store.DeliverAt); len(due) != 0 {
 			t.Errorf("%d subjects are due after their events were exhausted", len(due))
@@ -123,7 +123,7 @@ func TestStore_AddReplay_concurrentRequestsKeepTheLimit(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		create(t, db, subject("a", 1))
-		check(t, db.ExhaustEvents(t.Context(), "a", noon(), studio.ReasonDisabled))
+		try(db.ExhaustEvents(t.Context(), "a", noon(), studio.ReasonSchedule))(t)
 		var added atomic.Int64
 		concurrently(repeat(40, func(i int) {
 			_, err := db.AddReplay(t.Context(), fmt.Sprint("r", i), exhausted(studio.EventFilter{UserID: "ada"}), studio.IdempotencyKey{}, noon(), 2)
@@ -175,7 +175,7 @@ func TestStore_Replay_continuesInAnotherProcess(t *testing.T) {
 		for i := range subjects {
 			id := fmt.Sprint("s", i)
 			create(t, db, subject(id, events))
-			check(t, db.ExhaustEvents(t.Context(), id, noon(), studio.ReasonDisabled))
+			try(db.ExhaustEvents(t.Context(), id, noon(), studio.ReasonSchedule))(t)
 		}
 		now := noon().Add(time.Hour)
 		count := try(db.AddReplay(t.Context(), "r", exhausted(studio.EventFilter{UserID: "ada"}), studio.IdempotencyKey{}, now, 1))(t)

@@ -125,10 +125,11 @@ func TestListEvents_showsAttempts(t *testing.T) {
 func TestReplayEvents_selectsEvents(t *testing.T) {
 	onSQLite(t, func(s *setup, db *store.Store) {
 		avatar, lipsync := s.addEvents()
-		s.check(db.ExhaustEvents(s.t.Context(), avatar, s.clock.Now(), studio.ReasonSchedule))
+		_, err := db.ExhaustEvents(s.t.Context(), avatar, s.clock.Now(), studio.ReasonSchedule)
+		s.check(err)
 		events := studiotest.Events(s.t, db, studio.EventFilter{SubjectID: avatar})
 		first, next, delivered := events[0], events[1], events[2]
-		_, err := s.studio.ReplayEvents(s.t.Context(), studio.Replay{Filter: studio.EventFilter{UserID: s.user.ID}, EventIDs: []string{delivered.ID}})
+		_, err = s.studio.ReplayEvents(s.t.Context(), studio.Replay{Filter: studio.EventFilter{UserID: s.user.ID}, EventIDs: []string{delivered.ID}})
 		s.check(err)
 		studiotest.FinishReplays(s.t, db, s.clock.Now())
 		_, err = db.SaveAttempt(s.t.Context(), "", store.MadeAttempt{

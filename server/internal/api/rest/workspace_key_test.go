@@ -21,7 +21,8 @@ func TestWorkspaceKey_staysInItsWorkspace(t *testing.T) {
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		s := newSetup(t, db, server.ResponsesEnforced)
 		avatar, _ := s.addEvents()
-		s.check(db.ExhaustEvents(t.Context(), avatar, s.clock.Now(), studio.ReasonSchedule))
+		_, err := db.ExhaustEvents(t.Context(), avatar, s.clock.Now(), studio.ReasonSchedule)
+		s.check(err)
 		cases := s.operations() // whose records are in the only workspace
 		replay := cases["POST /v1/events/replay"]
 		replay.body = `{"since":"2026-01-01T00:00:00Z","states":["exhausted","delivered"],"dry_run":true}`

@@ -184,7 +184,7 @@ func TestEvents_replaySelectedEvents(t *testing.T) {
 		if n := state("exhausted"); n != want {
 			t.Errorf("%d events are exhausted, want %d", n, want)
 		}
-		check(t, s.store.ExhaustEvents(t.Context(), events[0].SubjectID, time.Now(), studio.ReasonSchedule))
+		try(s.store.ExhaustEvents(t.Context(), events[0].SubjectID, time.Now(), studio.ReasonSchedule))(t)
 	}
 	v.post("/console/events/replay", url.Values{"select": {"filter"}, "confirmed": {"delivered"}}).want(t, http.StatusOK, "The events are being sent again.")
 	studiotest.FinishReplays(t, s.store, time.Now())
