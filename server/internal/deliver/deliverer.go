@@ -187,11 +187,10 @@ func (d *Deliverer) leaseExpired() bool {
 func (d *Deliverer) runningIn(lanes []int) map[string]string {
 	events := make(map[string]string)
 	for _, f := range d.queue.flows {
-		if len(f.running) == 0 || !slices.Contains(lanes, f.lane) {
-			continue
-		}
 		for subject, running := range f.running {
-			events[subject] = running.eventID
+			if slices.Contains(lanes, f.lane) {
+				events[subject] = running.eventID
+			}
 		}
 	}
 	return events

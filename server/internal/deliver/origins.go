@@ -144,12 +144,11 @@ func (o *origins) endAttempt(origin *origin, result originResult, now time.Time)
 	case originUp:
 		closed = !origin.openUntil.IsZero()
 		origin.responded, origin.failures, origin.openUntil, origin.breakPause = true, 0, time.Time{}, firstBreakPause
-		return 0, closed
 	case originDown:
-		return o.recordFailure(origin, now), false
-	default:
-		return 0, false
+		opened = o.recordFailure(origin, now)
+	case originUnaffected:
 	}
+	return opened, closed
 }
 
 // recordFailure counts a failure. It returns for how long the breaker opened, 0 if it did not open.

@@ -54,12 +54,7 @@ func refused(status int) bool { return status >= 400 && status < 500 && !retriab
 
 // retriable reports whether a 4xx status means that the same request may succeed later.
 func retriable(status int) bool {
-	switch status {
-	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
-		return true
-	default:
-		return false
-	}
+	return status == http.StatusRequestTimeout || status == http.StatusTooEarly || status == http.StatusTooManyRequests
 }
 
 // overloaded reports whether an attempt shows that the receiver is overloaded: a 429, a 503 or a timeout.
