@@ -28,10 +28,11 @@ check: ## Run every check, as CI does (10 minutes)
 	@$(MAKE) --no-print-directory --output-sync=recurse -j 3 $(addprefix timed-,$(CHECKS))
 	@$(MAKE) --no-print-directory timed-test-race
 
-# Without it, each of the checks that run at the same time would compile the same packages.
+# Without it, each of the checks that run at the same time would compile the same packages. "go build" would link the
+# programs as well, and throw them away.
 .PHONY: compile
 compile:
-	go build ./...
+	go list -export ./... >/dev/null
 
 timed-%:
 	@printf '\n== make %s\n' "$*"; began=$$(date +%s); \
@@ -165,7 +166,7 @@ MIXED_RACED := ^Test(Daemon|Demo|Studio)_|_isSafeForConcurrentUse$$
 .PHONY: test-race
 test-race: ## Run all tests in full, with the race detector for packages with concurrent code (8 minutes; needs a C compiler)
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
-	$(if $(RACE),CGO_ENABLED=1 go build $(RACE) ./... # once, for test-raced and test-mixed)
+	$(if $(RACE),CGO_ENABLED=1 go list -export $(RACE) ./... >/dev/null # once, for test-raced and test-mixed)
 	@$(MAKE) --no-print-directory -j 3 test-raced test-unraced test-mixed
 	$(FULL_TEST) -run '$(UNRACED_TESTS)' ./client ./client/clienttest ./client/webhook ./server $(MIXED)
 
