@@ -1,6 +1,6 @@
 # Installs, upgrades, downgrades, removes and purges the packages 1.0.0 and 1.1.0 in /mnt/packages, on a Debian system
 # that runs systemd and may be changed.
-rm -f /var/lib/man-db/auto-update # the index of all manual pages takes seconds
+rm -rf /var/lib/man-db/auto-update /var/lib/apt/lists/* # the indexes of all manual pages and packages take seconds
 apt() {
 	apt-get -qq -o APT::Sandbox::User=root --no-install-recommends "$@" 2>&1
 }
