@@ -62,11 +62,6 @@ func Hear(t testing.TB, path string) (most float64, checks []protocol.Check) {
 	return most, p.checks
 }
 
-func runFFmpeg(t testing.TB, args ...string) {
-	t.Helper()
-	harness.Check(t, ffmpeg(t.Context(), args...).run())
-}
-
 // makeFace returns the path of the picture of a made face.
 func makeFace(t testing.TB, i int) string {
 	t.Helper()
@@ -78,7 +73,7 @@ func makeFace(t testing.TB, i int) string {
 	case made.filter == "":
 		return photo
 	default:
-		runFFmpeg(t, "-i", photo, "-vf", made.filter, "-frames:v", "1", path)
+		harness.Check(t, ffmpeg(t.Context(), "-i", photo, "-vf", made.filter, "-frames:v", "1", path).run())
 	}
 	return path
 }

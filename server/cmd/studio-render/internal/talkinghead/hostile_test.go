@@ -7,6 +7,8 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
@@ -27,17 +29,20 @@ func TestMakeLipsync_rejectsUnusableInput(t *testing.T) {
 		harness.Check(t, os.WriteFile(path, content, 0o600))
 		return path
 	}
-	generate := func(name string, args ...string) string {
+	face, noFace, longVideo, longSound := sample(t), filepath.Join(dir, "whole.mp4"), filepath.Join(dir, "long.mp4"), filepath.Join(dir, "long.wav")
+	ffmpeg(t, "-f", "lavfi", "-i", "testsrc=s=320x240:r=25:d=1.2", "-f", "lavfi", "-i", "color=s=64x64:r=1:d=660", "-f", "lavfi", "-i", "anullsrc=r=8000:cl=mono:d=660",
+		"-map", "0", "-pix_fmt", "yuv420p", noFace, "-map", "1", "-pix_fmt", "yuv420p", longVideo, "-map", "2", longSound)
+	inputs, outputs, sources := []string{"-loop", "1", "-t", "2", "-i", face}, []string(nil), 0 // of one process, because its start takes most of its CPU time
+	generate := func(name string, source int, args ...string) string {
 		path := filepath.Join(dir, name)
-		ffmpeg(t, append(args, path)...)
+		outputs = slices.Concat(outputs, []string{"-map", strconv.Itoa(source)}, args, []string{path})
 		return path
 	}
 	lavfi := func(name, source string, args ...string) string {
-		return generate(name, append([]string{"-f", "lavfi", "-i", source}, args...)...)
+		inputs, sources = append(inputs, "-f", "lavfi", "-t", "2", "-i", source), sources+1
+		return generate(name, sources, args...)
 	}
-	face := sample(t)
 	voice := lavfi("voice.wav", "sine=frequency=300:sample_rate=16000:duration=1")
-	noFace := lavfi("whole.mp4", "testsrc=s=320x240:r=25", "-t", "1.2", "-pix_fmt", "yuv420p")
 	whole := harness.Try(os.ReadFile(noFace))(t)
 	portrait := harness.Try(os.ReadFile(face))(t)
 	secret := file("secret.txt", []byte("a secret of this machine"))
@@ -66,14 +71,14 @@ func TestMakeLipsync_rejectsUnusableInput(t *testing.T) {
 		"a strip":                   {video(lavfi("strip.png", "color=s=4096x72", "-frames:v", "1")), "too narrow: its 4096 × 72 pixels become 1920 × 32 in 1080p"},
 		"tiny":                      {video(lavfi("tiny.mp4", "color=s=32x32:r=25", "-t", "1", "-pix_fmt", "yuv420p")), "too small"},
 		"no face":                   {video(noFace), "No face"},
-		"ten faces":                 {video(generate("ten.png", "-loop", "1", "-i", face, "-vf", "scale=240:-1,tile=5x2", "-frames:v", "1")), "10 faces"},
-		"a small face":              {video(generate("small.png", "-i", face, "-vf", "scale=40:-1,pad=180:180:70:70:white")), "small"},
-		"a face in the dark":        {video(generate("dark.png", "-i", face, "-vf", "format=gray,lutyuv=y=val/10+4")), "dark"},
-		"a short video":             {video(generate("short.mp4", "-loop", "1", "-i", face, "-t", "0.4", "-pix_fmt", "yuv420p")), "too short"},
+		"ten faces":                 {video(generate("ten.png", 0, "-vf", "scale=240:-1,tile=5x2", "-frames:v", "1")), "10 faces"},
+		"a small face":              {video(generate("small.png", 0, "-vf", "scale=40:-1,pad=180:180:70:70:white", "-frames:v", "1")), "small"},
+		"a face in the dark":        {video(generate("dark.png", 0, "-vf", "format=gray,lutyuv=y=val/10+4", "-frames:v", "1")), "dark"},
+		"a short video":             {video(generate("short.mp4", 0, "-t", "0.4", "-pix_fmt", "yuv420p")), "too short"},
 		"a video of 0 s":            {video(lavfi("none.mp4", "color=s=320x240:r=25", "-t", "0", "-pix_fmt", "yuv420p")), "neither pictures nor sound"},
-		"a video of 11 minutes":     {video(lavfi("long.mp4", "color=s=64x64:r=1", "-t", "660", "-pix_fmt", "yuv420p")), "too long"},
+		"a video of 11 minutes":     {video(longVideo), "too long"},
 		"sound for a video":         {video(voice), "The video has no pictures."},
-		"a sound of 11 minutes":     {sound(lavfi("long.wav", "anullsrc=r=8000:cl=mono", "-t", "660")), "too long"},
+		"a sound of 11 minutes":     {sound(longSound), "too long"},
 		"a picture for sound":       {sound(face), "The file of audio_url has no sound."},
 		"a video without sound":     {sound(noFace), "no sound"},
 		"a sound in text":           {sound(file("text.wav", []byte("RIFFtext"))), "not accepted"},
@@ -105,6 +110,7 @@ func TestMakeLipsync_rejectsUnusableInput(t *testing.T) {
 			}
 		})
 	}
+	ffmpeg(t, append(inputs, outputs...)...) // the tests above wait for the end of this one
 }
 
 // pngHeader returns a PNG file that ends after its header.

@@ -59,7 +59,7 @@ func TestMedia_isAsLongAsWhatIsDecoded(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(dir, test.name)
-			runFFmpeg(t, append(slices.Clip(test.args), path)...)
+			harness.Check(t, ffmpeg(t.Context(), append(slices.Clip(test.args), path)...).run())
 			if test.change != nil {
 				content := harness.Try(os.ReadFile(path))(t)
 				harness.Check(t, os.WriteFile(path, test.change(content), 0o600))
@@ -82,19 +82,19 @@ func TestMedia_unusedStreamsRefuseNothing(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
 	harness.Check(t, os.WriteFile(path("title.srt"), []byte("1\n00:00:00,000 --> 00:00:09,000\nHello\n"), 0o600))
-	face := []string{"-f", "lavfi", "-i", "color=s=64x64:r=10:d=1"}
-	voice := []string{"-f", "lavfi", "-i", "sine=d=0.4", "-map", "0", "-map", "1", "-c:a", "aac"}
-	for name, args := range map[string][]string{
-		"others.mkv": {
-			"-f", "lavfi", "-i", "color=green:s=64x64:r=10:d=1", "-i", path("title.srt"), "-f", "lavfi", "-i", "sine=d=0.4",
-			"-map", "1", "-map", "0", "-map", "2", "-map", "3", "-c:v:0", "ffv1", "-c:v:1", "libx264", "-preset", "ultrafast", "-disposition:v:0", "0",
-			"-disposition:v:1", "default", "-c:a", "dca", "-strict", "-2", "-ar", "48000", "-c:s", "srt",
-		},
-		"pictures.mkv": append(slices.Clip(voice), "-c:v", "ffv1"),
-		"large.avi":    append(slices.Clip(voice), "-vf", "scale=4160:64", "-c:v", "mpeg4", "-frames:v", "3"),
-		"long.mkv":     append(slices.Clip(voice), "-vf", "setpts=1000*PTS", "-r", "1/100", "-c:v", "mpeg4"),
-	} {
-		runFFmpeg(t, slices.Concat(face, args, []string{path(name)})...)
+	files := map[string]string{
+		"others.mkv": "-map 1 -map 0 -map 2 -map 3 -c:v:0 ffv1 -c:v:1 libx264 -preset ultrafast -disposition:v:0 0 -disposition:v:1 default " +
+			"-c:a dca -strict -2 -ar 48000 -c:s srt",
+		"pictures.mkv": "-map 0 -map 3 -c:a aac -c:v ffv1",
+		"large.avi":    "-map 0 -map 3 -c:a aac -vf scale=4160:64 -c:v mpeg4 -frames:v 3",
+		"long.mkv":     "-map 0 -map 3 -c:a aac -vf setpts=1000*PTS -r 1/100 -c:v mpeg4",
+	}
+	args := []string{"-f", "lavfi", "-i", "color=s=64x64:r=10:d=1", "-f", "lavfi", "-i", "color=green:s=64x64:r=10:d=1", "-i", path("title.srt"), "-f", "lavfi", "-i", "sine=d=0.4"}
+	for name, options := range files {
+		args = append(append(args, strings.Fields(options)...), path(name))
+	}
+	harness.Check(t, ffmpeg(t.Context(), args...).run())
+	for name := range files {
 		m, err := open(t.Context(), path(name), "The file")
 		harness.Check(t, err)
 		if name == "others.mkv" {

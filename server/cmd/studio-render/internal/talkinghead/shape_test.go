@@ -80,8 +80,8 @@ func TestPlayer_readsFramesInAnyOrder(t *testing.T) {
 	dir := t.TempDir()
 	path := dir + "/clip.mp4"
 	// Frame n has the luma 20 + n.
-	runFFmpeg(t, "-f", "lavfi", "-i", "color=black:s=160x120:r=25,format=yuv420p,geq=lum=20+N:cb=128:cr=128",
-		"-frames:v", "150", "-c:v", "libx264", "-preset", "ultrafast", path)
+	harness.Check(t, ffmpeg(t.Context(), "-f", "lavfi", "-i", "color=black:s=160x120:r=25,format=yuv420p,geq=lum=20+N:cb=128:cr=128",
+		"-frames:v", "150", "-c:v", "libx264", "-preset", "ultrafast", path).run())
 	m := harness.Try(open(t.Context(), path, "The video"))(t)
 	p := m.play(dir)
 	defer p.close()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -111,17 +112,24 @@ func TestMake_showsWhatAViewerSees(t *testing.T) {
 	for look := range looks {
 		wanted[look] = readPicture(t, filepath.Join(dir, look+"-on-white.png"))
 	}
+	args = nil // of one process for all kinds, because its start takes most of its CPU time
+	numbers := map[string]string{}
+	for look := range looks {
+		numbers[look] = strconv.Itoa(len(numbers))
+		args = append(args, "-loop", "1", "-r", "10", "-t", "1", "-i", filepath.Join(dir, look+".png"))
+	}
 	for _, kind := range kinds {
+		if testing.Short() && !kind.speaks {
+			continue // others show it
+		}
+		args = append(append(args, "-map", numbers[kind.look]), strings.Fields(kind.args)...)
+		if !kind.video {
+			args = append(args, "-frames:v", "1")
+		}
+		path := filepath.Join(dir, kind.name)
+		args = append(args, path)
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
-			if testing.Short() && !kind.speaks {
-				t.Skip("not in the short form: others show it")
-			}
-			path, args := filepath.Join(t.TempDir(), kind.name), []string{"-i", filepath.Join(dir, kind.look+".png"), "-frames:v", "1"}
-			if kind.video {
-				args = []string{"-loop", "1", "-r", "10", "-i", filepath.Join(dir, kind.look+".png"), "-t", "1"}
-			}
-			ffmpeg(t, append(append(args, strings.Fields(kind.args)...), path)...)
 			if strings.HasPrefix(kind.name, "turned") {
 				turn(t, path)
 			}
@@ -163,6 +171,7 @@ func TestMake_showsWhatAViewerSees(t *testing.T) {
 			check("animation of the avatar", avatar.Previews.Animation, 8)
 		})
 	}
+	ffmpeg(t, args...) // the kinds wait for the end of this test
 }
 
 // The sound that a player plays moves the mouth, is that of the video, and is checked.
@@ -173,6 +182,7 @@ func TestMake_soundsAsAListenerHears(t *testing.T) {
 	const voice, silence = "aevalsrc='0.2*sin(2*PI*720*t)+0.1*sin(2*PI*1200*t)':s=16000:d=0.5", "anullsrc=r=16000:cl=mono:d=0.5"
 	face := filepath.Join(t.TempDir(), "face.png")
 	ffmpeg(t, "-i", sample(t), "-vf", fmt.Sprintf("scale=%d:%d", seenWidth, seenHeight), face)
+	dir, args := t.TempDir(), []string{"-f", "lavfi", "-i", voice, "-f", "lavfi", "-i", silence}
 	for name, test := range map[string]struct {
 		args   string
 		silent bool
@@ -184,10 +194,10 @@ func TestMake_soundsAsAListenerHears(t *testing.T) {
 		"silence.wav":  {args: "-map 1 -ac 2", silent: true},
 		"surround.mkv": {args: "-map 0 -c:a flac -af pan=5.1|FC=c0", check: "true"},
 	} {
+		path := filepath.Join(dir, name)
+		args = append(append(args, strings.Fields(test.args)...), path)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join(t.TempDir(), name)
-			ffmpeg(t, append(append([]string{"-f", "lavfi", "-i", voice, "-f", "lavfi", "-i", silence}, strings.Fields(test.args)...), path)...)
 			open, checks := talkinghead.Hear(t, path)
 			if open < 0.3 != test.silent {
 				t.Errorf("the mouth is open by %.3f", open)
@@ -215,6 +225,7 @@ func TestMake_soundsAsAListenerHears(t *testing.T) {
 			}
 		})
 	}
+	ffmpeg(t, args...) // the recordings wait for the end of this test
 }
 
 // Interlaced video has no combs, and keeps its rate.

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
 // wordTexts are texts in which words and spoken words differ: numbers, symbols, abbreviations, words that are joined,
@@ -21,6 +23,7 @@ var wordTexts = map[string]string{
 // Words and cues begin when espeak-ng speaks them, by the events of its library.
 func TestWords_haveTheTimesOfSpeech(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "it listens to five voices")
 	program := buildReader(t)
 	var words, cues []float64
 	for voice, text := range wordTexts {
