@@ -45,6 +45,7 @@ func serveStudio(t *testing.T) string {
 // origin with the token of who logged in, TestDocs_tryOperations of studiod holds.
 func TestPage(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "the browser takes seconds of CPU time for it")
 	url := serveStudio(t)
 	tab := browsertest.Open(t, url)
 	create, webhook := operation("Avatars", "createAvatar"), operation("webhooks", "notifyAvatarEvent")
@@ -61,9 +62,6 @@ func TestPage(t *testing.T) {
 		if !strings.Contains(text, part) {
 			t.Errorf("the webhook does not show %s:\n%s", part, text)
 		}
-	}
-	if testing.Short() {
-		return
 	}
 	testSamples(t, tab)
 	testExtensions(t, tab)

@@ -1,9 +1,12 @@
 package store_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -41,6 +44,53 @@ func TestStore_Users_arePaginated(t *testing.T) {
 		found := try(db.Users(t.Context(), store.UserFilter{Email: "u3@example.com"}, "", 5))(t)
 		if len(found) != 1 || found[0].ID != "u03" {
 			t.Errorf("found %+v", found)
+		}
+	})
+}
+
+// Two operators who remove each other at the same time leave one, and an act.
+func TestOperators_areNeverAllRemoved(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		for i := range 10 {
+			operators := []string{fmt.Sprintf("a%d", i), fmt.Sprintf("b%d", i)}
+			for _, id := range operators {
+				check(t, db.CreateUser(t.Context(), studio.User{ID: id, Email: id, CreatedAt: noon()}))
+				check(t, db.SetRole(t.Context(), id, studio.Operator))
+			}
+			demoted := make(chan error)
+			to := func(id string) context.Context {
+				return db.WithAct(t.Context(), studio.Act{ID: id, At: noon(), Target: id})
+			}
+			go func() { demoted <- db.Demote(to(operators[0]), operators[0]) }()
+			disabled := db.SetDisabled(to(operators[1]), operators[1], noon(), noon())
+			if first := <-demoted; errors.Is(first, studio.ErrLastOperator) == errors.Is(disabled, studio.ErrLastOperator) {
+				t.Fatalf("round %d: %v, %v", i, first, disabled)
+			}
+			removed := operators[0]
+			if disabled == nil {
+				removed = operators[1]
+			}
+			acts := try(db.Acts(t.Context(), "", 2*i+2))(t)
+			if len(acts) != i+1 || !slices.ContainsFunc(acts, func(act studio.Act) bool { return act.Target == removed }) {
+				t.Fatalf("round %d: %s was removed, and the acts are %+v", i, removed, acts)
+			}
+			for _, id := range operators {
+				check(t, db.SetRole(t.Context(), id, studio.NoRole))
+			}
+		}
+	})
+}
+
+func TestActs_areKeptForAYear(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		check(t, db.AddAct(t.Context(), studio.Act{ID: "a", At: noon(), By: "olga@example.com", Action: "invited", Target: "bob@example.com"}))
+		for after, want := range []int{1, 0} {
+			check(t, db.Prune(t.Context(), noon().Add(365*24*time.Hour+time.Duration(after)*time.Second)))
+			if acts, err := db.Acts(t.Context(), "", 2); err != nil || len(acts) != want {
+				t.Errorf("%d s after a year, there are %d acts, want %d (%v)", after, len(acts), want, err)
+			}
 		}
 	})
 }

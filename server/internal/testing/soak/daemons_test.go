@@ -147,6 +147,7 @@ func commits(t *testing.T, cluster *studiotest.Cluster) (n int) {
 // restarted and then stopped. No request fails, and no event is duplicated. Package store tests who migrates.
 func TestRollingUpdate_toNextVersion(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "it starts four daemons under load")
 	d := deploy(t, studiotest.NewPostgres(t))
 	first := d.start()
 	const origins, some = 20, 100

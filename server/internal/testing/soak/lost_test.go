@@ -75,6 +75,7 @@ func TestDatabaseLost_stopsDaemonAndRejectsWrites(t *testing.T) {
 // the first renewal of the lease.
 func TestLostAnswer_leavesADaemonThatDelivers(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "the store tests lost answers, too")
 	d := deploy(t, studiotest.NewPostgres(t))
 	r := receive(d, 1, nil)
 	proxy := studiotest.NewProxy(t, d.dsn)

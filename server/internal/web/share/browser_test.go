@@ -21,6 +21,7 @@ func TestMain(m *testing.M) { browsertest.Main{M: m}.Run() }
 // A browser plays the video with its captions, and the policy of the page forbids nothing that it needs.
 func TestBrowser_playsWithCaptions(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "the browser takes seconds of CPU time for it")
 	s := newSite(t, studiotest.Open(t, studiotest.NewSQLite(t)))
 	id, page := s.share(studio.Rendering{Video: "video.mp4", Captions: "speech.vtt", Language: "en"})
 	harness.Need(t, "ffmpeg")
