@@ -155,20 +155,23 @@ UNRACED := ./server/cmd/studio-render/... ./server/docs ./api ./api/tools/genera
 	$(addprefix ./api/runtime/,commandline standardwebhooks style weburl) \
 	$(addprefix ./server/internal/,api/passwords api/realip pathtemplate render/protocol render/simulate \
 		telemetry/tracing telemetry/tracing/otlp testing/soak web/asset web/console web/guide web/share)
-# They measure memory, which the race detector needs too, or a daemon.
-UNRACED_TESTS := ^TestAllocations_|^TestSchema_Validate_allocatesLinearly$$|^TestProcess_survivesHostileConnections$$
+# Tests that measure memory, which the race detector needs too, and their packages among those with concurrent code.
+MEASURED := ^TestAllocations_
+MEASURED_IN := ./client ./client/clienttest ./client/webhook ./server
 # Packages with few tests for the race detector: those of studiod in the process of the test, because all others start
 # processes, commands and browsers, and that of concurrent requests.
 MIXED := ./server/cmd/studiod ./server/validate
 MIXED_RACED := ^Test(Daemon|Demo|Studio)_|_isSafeForConcurrentUse$$
+# It measures a daemon while nothing else runs.
+LAST := ^TestProcess_survivesHostileConnections$$
 
-# The first three run at the same time, because many of their tests wait. The last measures daemons.
+# The first three run at the same time, because many of their tests wait.
 .PHONY: test-race
 test-race: ## Run all tests in full, with the race detector for packages with concurrent code (8 minutes; needs a C compiler)
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	$(if $(RACE),CGO_ENABLED=1 go list -export $(RACE) ./... >/dev/null # once, for test-raced and test-mixed)
 	@$(MAKE) --no-print-directory -j 3 test-raced test-unraced test-mixed
-	$(FULL_TEST) -run '$(UNRACED_TESTS)' ./client ./client/clienttest ./client/webhook ./server $(MIXED)
+	$(FULL_TEST) -run '$(LAST)' ./server/cmd/studiod
 
 # They do not vet the packages, which lint does. Programs that tests build are built as without the race detector.
 # The three run five test programs at a time on two CPUs, which use them fully, and no test starves.
@@ -177,12 +180,13 @@ RACED_TEST := $(if $(RACE),CGO_ENABLED=1 $(FULL_TEST) -exec 'env CGO_ENABLED=0' 
 .PHONY: test-raced test-unraced test-mixed
 test-raced:
 	@others=$$(go list $(UNRACED) $(MIXED)) && \
-	$(RACED_TEST) -skip '$(UNRACED_TESTS)' $$(go list ./server/internal/store ./server/internal/deliver ./... | grep -vxF "$$others")
+	$(RACED_TEST) -skip '$(MEASURED)' $$(go list ./server/internal/store ./server/internal/deliver ./... | grep -vxF "$$others")
 test-unraced:
 	$(FULL_TEST) $(UNRACED)
 test-mixed:
 	$(RACED_TEST) -p 1 -run '$(MIXED_RACED)' $(MIXED)
-	$(FULL_TEST) -p 1 -skip '$(MIXED_RACED)|$(UNRACED_TESTS)' $(MIXED)
+	$(FULL_TEST) -p 1 -skip '$(MIXED_RACED)|$(LAST)' $(MIXED)
+	$(FULL_TEST) -p 1 -run '$(MEASURED)' $(MEASURED_IN)
 
 # Factors of the faults and the load of soak, and of the history of a user, which has 20,000 rows in the tests.
 SOAK := 10
