@@ -10,7 +10,10 @@ import (
 )
 
 const (
-	clearLine = "\r\x1b[K"
+	// clearLine begins a line that replaces the one before, and uncut ends it. Between them, a terminal cuts what is
+	// too long: if it wrapped that, only the last row would be replaced.
+	clearLine = "\r\x1b[K\x1b[?7l"
+	uncut     = "\x1b[?7h"
 	barWidth  = 20
 	// barPause is the shortest time between two updates of a bar.
 	barPause = 100 * time.Millisecond
@@ -38,11 +41,11 @@ func (b *bar) show(done, total int64) {
 		return
 	}
 	b.shown = time.Now()
-	line := fmt.Sprintf("%s%s %s", clearLine, b.what, megabytes(done))
+	line := megabytes(done)
 	if total > 0 {
-		line = fmt.Sprintf("%s%s %s %s of %s", clearLine, b.what, barText(done, total), megabytes(done), megabytes(total))
+		line = fmt.Sprintf("%s %s of %s", barText(done, total), line, megabytes(total))
 	}
-	_, _ = io.WriteString(b.out, line)
+	_, _ = io.WriteString(b.out, clearLine+line+" "+b.what+uncut)
 }
 
 // end ends the line of the bar.

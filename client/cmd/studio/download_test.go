@@ -72,7 +72,7 @@ func TestDownload_refusesToOverwrite(t *testing.T) {
 	}
 }
 
-// A bar shows the progress, and is drawn at most ten times a second.
+// A bar shows the progress first, and is drawn at most ten times a second. A narrow terminal cuts its line.
 func TestBar_showsProgress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestBar_showsProgress(t *testing.T) {
 		}
 		bar.end()
 		lines := strings.Split(out.String(), clearLine)
-		if want := `uploading\x1b[2J [####----------------]  24 % 9.9 MB of 40.0 MB` + "\n"; lines[len(lines)-1] != want || len(lines) != 101 {
+		if want := `[####----------------]  24 % 9.9 MB of 40.0 MB uploading\x1b[2J` + uncut + "\n"; lines[len(lines)-1] != want || len(lines) != 101 {
 			t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
 		}
 	})
@@ -93,12 +93,13 @@ func TestBar_showsProgress(t *testing.T) {
 	quiet.end()
 }
 
-// A watch on a terminal shows the progress and the elapsed time. Elsewhere no line is printed twice.
+// A watch on a terminal shows the progress and the elapsed time, in a line that a narrow one cuts. Elsewhere no line is
+// printed twice.
 func TestWatch_showsProgress(t *testing.T) {
 	t.Parallel()
-	const line = "a processing [##########----------]  50 % drawing"
+	const line = "processing [##########----------]  50 % drawing 0s, about 50s left"
 	for terminal, want := range map[bool]string{
-		true:  clearLine + line + " 0s, about 50s left" + clearLine + "a processing 2s\n",
+		true:  "a\n" + clearLine + line + uncut + clearLine + "processing 2s" + uncut + "\n",
 		false: "a processing\n",
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -70,8 +70,8 @@ func (p *program) watchStatus(ctx context.Context, command *cli.Command, c *clie
 	}
 }
 
-// progress prints the state of a watched record. On a terminal it updates one line, and elsewhere it prints one
-// line per status.
+// progress prints the state of a watched record. On a terminal it updates one line below the id, and elsewhere it
+// prints one line per status.
 type progress struct {
 	*program
 
@@ -83,10 +83,12 @@ type progress struct {
 func (p *progress) rewrites() bool { return p.Terminal && !p.json }
 
 func (p *progress) show(s *subject) (err error) {
-	changed, line := s.Status != p.last, commandline.Printable(s.id()+" "+s.Status)
-	p.last = s.Status
+	changed, id, line := s.Status != p.last, commandline.Printable(s.id()), commandline.Printable(s.Status)
 	switch {
 	case p.rewrites():
+		if p.last == "" {
+			_, _ = fmt.Fprintln(p.Stdout, id) // the next write returns the error
+		}
 		if s.Progress != nil && !s.failed() {
 			line += " " + barText(int64(*s.Progress), 100)
 		}
@@ -97,12 +99,13 @@ func (p *progress) show(s *subject) (err error) {
 		if s.SecondsLeft != nil {
 			line += fmt.Sprintf(", about %v left", time.Duration(*s.SecondsLeft)*time.Second)
 		}
-		_, err = io.WriteString(p.Stdout, clearLine+line)
+		_, err = io.WriteString(p.Stdout, clearLine+line+uncut)
 	case changed && p.json:
 		err = commandline.PrintJSON(p.Stdout, s)
 	case changed:
-		_, err = fmt.Fprintln(p.Stdout, line)
+		_, err = fmt.Fprintln(p.Stdout, id, line)
 	}
+	p.last = s.Status
 	return err
 }
 
