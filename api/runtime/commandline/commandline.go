@@ -9,7 +9,9 @@ import (
 	"io"
 	"math"
 	"runtime/debug"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v3"
 )
@@ -40,9 +42,39 @@ func Prepare(root *cli.Command, stdin io.Reader, stdout, stderr io.Writer) {
 	root.Reader, root.Writer, root.ErrWriter = stdin, stdout, stderr
 	root.Version, root.EnableShellCompletion = Version(), true
 	root.ExitErrHandler = func(context.Context, *cli.Command, error) {} // the caller prints errors and chooses the exit code
+	root.Before = func(ctx context.Context, command *cli.Command) (context.Context, error) {
+		for _, argument := range command.Args().Slice() {
+			if !utf8.ValidString(argument) { // JSON would change it
+				return ctx, Usagef("the argument %q must be UTF-8", argument)
+			}
+		}
+		return ctx, nil
+	}
+	root.ConfigureShellCompletionCommand = func(completion *cli.Command) {
+		completion.Commands[0].Action = func(context.Context, *cli.Command) error { // of bash
+			_, err := fmt.Fprintf(stdout, bashCompletion, root.Name)
+			return err
+		}
+	}
 	root.Commands = append(root.Commands, manCommand(root))
 	suggest(root, columns(stdout))
 }
+
+// completionFlag is the last argument if a shell asks for completions.
+const completionFlag = "--generate-shell-completion"
+
+// bashCompletion is the script for bash. That of package cli evaluates what is typed, which runs $(…) and overwrites
+// the file after >, and it needs the package bash-completion.
+const bashCompletion = `_%[1]s() {
+	local word=${COMP_WORDS[COMP_CWORD]} words=("${COMP_WORDS[@]:0:COMP_CWORD}") line
+	COMPREPLY=()
+	[[ $word == -* ]] && words+=("$word")
+	while IFS= read -r line; do
+		[[ ( $word || $line != -* ) && $line == "$word"* ]] && COMPREPLY+=("${line%%%%:*}")
+	done < <("${words[@]}" ` + completionFlag + ` 2>/dev/null </dev/null)
+}
+complete -o bashdefault -o default -F _%[1]s %[1]s
+`
 
 func suggest(command *cli.Command, width int) {
 	command.OnUsageError = func(_ context.Context, command *cli.Command, err error, _ bool) error {
@@ -85,8 +117,8 @@ func suggestion(name, similar string) string {
 }
 
 // Leaf returns a command without subcommands. argsUsage contains the names of its arguments. Arguments in brackets are
-// optional, and one with three dots may be repeated. Errors of the action become a [FailureError], unless they are a
-// [UsageError].
+// optional, and one with three dots may be repeated. None may be empty. Errors of the action become a [FailureError],
+// unless they are a [UsageError].
 func Leaf(name, usage, argsUsage string, flags []cli.Flag, action cli.ActionFunc) *cli.Command {
 	maxArgs := len(strings.Fields(argsUsage))
 	minArgs := maxArgs - strings.Count(argsUsage, "[")
@@ -94,9 +126,13 @@ func Leaf(name, usage, argsUsage string, flags []cli.Flag, action cli.ActionFunc
 		maxArgs = math.MaxInt
 	}
 	return &cli.Command{
-		Name: name, Usage: usage, ArgsUsage: argsUsage, Flags: flags,
+		Name: name, Usage: usage, ArgsUsage: argsUsage, Flags: flags, HideHelpCommand: true, // help may be an argument
 		Action: func(ctx context.Context, command *cli.Command) error {
-			if given := command.Args().Len(); given < minArgs || given > maxArgs {
+			given := command.Args().Slice()
+			if slices.Contains(given, completionFlag) {
+				return nil // after --, package cli takes it for an argument
+			}
+			if len(given) < minArgs || len(given) > maxArgs || slices.Contains(given, "") {
 				return Usagef("usage: %s; see --help", strings.TrimSpace(command.FullName()+" "+argsUsage))
 			}
 			err := action(ctx, command)

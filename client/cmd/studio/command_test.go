@@ -12,6 +12,8 @@ import (
 func TestCommands_reportInputErrorsInOneLine(t *testing.T) {
 	t.Parallel()
 	const base = "--base-url=http://127.0.0.1:1"
+	empty := filepath.Join(t.TempDir(), "empty.mp4")
+	check(t, os.WriteFile(empty, nil, 0o600))
 	for _, test := range map[string]struct {
 		args []string
 		want string
@@ -23,15 +25,17 @@ func TestCommands_reportInputErrorsInOneLine(t *testing.T) {
 		"a missing flag":               {[]string{"lipsync", "download", "ID"}, "missing flag --output; see studio lipsync download --help"},
 		"an empty file name":           {[]string{"lipsync", "download", base, "-o", "", "ID"}, "--output"},
 		"an extra argument":            {[]string{"project", "list", "now"}, "usage: studio project list"},
+		"help as an argument":          {[]string{"project", "list", "help"}, "usage: studio project list"},
+		"an empty file":                {[]string{"lipsync", "create", base, "--video", empty}, "--video is an empty file"},
+		"an empty argument":            {[]string{"avatar", "show", base, ""}, "usage: studio avatar show ID"},
+		"an argument in Latin-1":       {[]string{"avatar", "create", "--title=Zo\xeb"}, `"--title=Zo\xeb" must be UTF-8`},
 		"a password as a flag":         {[]string{"login", "--password=hunter2"}, "password"},
 		"a login without a service":    {[]string{"login", "--email=a", "--password-stdin"}, "--base-url"},
 		"a login over plain http":      {[]string{"login", "--base-url=http://example.com", "--email=a", "--password-stdin"}, "BaseURL: must be https"},
 		"a login without an email":     {[]string{"login", "--base-url=http://127.0.0.1:1"}, "--email"},
 		"a login without a password":   {[]string{"login", "--base-url=http://127.0.0.1:1", "--email=a"}, "--password-stdin"},
-		"a video without an avatar":    {[]string{"video", "create"}, "avatar"},
 		"an invalid limit":             {[]string{"avatar", "list", "--limit=0"}, "positive"},
 		"a limit that is no number":    {[]string{"avatar", "list", "--limit=x"}, "for flag -limit: "},
-		"a speed that is no number":    {[]string{"video", "create", "--speed=x"}, "for flag -speed: "},
 		"a speed that JSON lacks":      {[]string{"video", "create", "--avatar=a", "--text=a", "--speed=NaN"}, "from 0.5 to 2; see"},
 		"a test without a URL":         {[]string{"webhook", "test"}, "usage: studio webhook test URL"},
 		"a test of an unknown event":   {[]string{"webhook", "test", base, "--event=party", "https://hooks.example.com/"}, "--event"},

@@ -69,3 +69,22 @@ func TestProcess_endsWhenItIsInterrupted(t *testing.T) {
 		t.Errorf("exit code %d, %s", code, output)
 	}
 }
+
+// The completion of bash runs nothing that is typed, and no command whose arguments follow --.
+func TestProcess_completesInBash(t *testing.T) {
+	t.Parallel()
+	harness.Need(t, "bash")
+	script := newTest(t).must(t, "", "completion", "bash") + "\n" + `COMP_WORDS=("$0" "$@") COMP_CWORD=$#; _studio; echo "${COMPREPLY[@]}"`
+	for line, want := range map[string]string{
+		"vi": "video", "avatar create --ti": "--title", "avatar show ": "", "lipsync create --video ": "",
+		"avatar show $(touch made) --js": "--json", "avatar list > made --l": "--limit", "webhook rotate -- ": "",
+	} {
+		command := process(t, nil, nil)
+		command.Args = append([]string{"bash", "-c", script, command.Path}, strings.Split(line, " ")...)
+		command.Path, command.Dir = try(exec.LookPath("bash"))(t), t.TempDir()
+		if got := try(command.Output())(t); string(got) != want+"\n" || len(try(os.ReadDir(command.Dir))(t)) != 0 {
+			t.Errorf("%q is completed with %q", line, got)
+		}
+	}
+	newTest(t).must(t, "", "avatar", "show", "--", "ID", "--generate-shell-completion")
+}
