@@ -155,6 +155,10 @@ func TestBrowser_pagesAreAccessible(t *testing.T) {
 		}
 		tab.Do(chromedp.Evaluate[chromedp.Void](`for (const e of document.querySelectorAll("details")) e.open = true`))
 		tab.Inspect(page.name)
+		if lost := browsertest.Read(tab, chromedp.Evaluate[int](
+			`document.querySelectorAll("[sse-connect] [sse-swap] :is(a, button, input, summary, [tabindex]):not([id], [tabindex='-1'])").length`)); lost != 0 {
+			t.Errorf("%s: %d elements lack an id, without which a change of the page takes the focus from them", page.name, lost)
+		}
 		for _, way := range browsertest.Read(tab, chromedp.Evaluate[[]string](`[...document.querySelectorAll("a[href^='/console'], form[action]")].map(
 			e => e.href ? "GET " + e.getAttribute("href") : e.method.toUpperCase() + " " + e.getAttribute("action"))`)) {
 			method, path, _ := strings.Cut(way, " ")
