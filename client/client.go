@@ -7,7 +7,7 @@
 // uses. The client does not follow redirects, and it logs nothing unless [Config].Logger is set.
 //
 // In a request, gen.Value(v) sends a member with a value, gen.Null[T]() sends null, and a member that is
-// not set is omitted.
+// not set is omitted. JSON has U+FFFD for what is not UTF-8 in a text.
 //
 // # Errors
 //

@@ -90,7 +90,7 @@ func (s *setup) operations() map[string]operation {
 				}
 			}
 			if isPublic := len(*described.Security) == 0; isPublic != (c.reach == public) {
-				s.t.Errorf("server/internal/api/rest/contract_test.go: reaches needs %s", c.id)
+				s.t.Fatalf("server/internal/api/rest/contract_test.go: reaches needs %s", c.id)
 			}
 			ids := cmp.Or(replaced[path], replaced[""])
 			if strings.Contains(path, "/delete_") {
