@@ -51,10 +51,10 @@ func Prepare(root *cli.Command, stdin io.Reader, stdout, stderr io.Writer) {
 		return ctx, nil
 	}
 	root.ConfigureShellCompletionCommand = func(completion *cli.Command) {
-		completion.Commands[0].Action = func(context.Context, *cli.Command) error { // of bash
+		completion.Commands[0] = Leaf("bash", "Output bash completion script", "", nil, func(context.Context, *cli.Command) error {
 			_, err := fmt.Fprintf(stdout, bashCompletion, root.Name)
 			return err
-		}
+		})
 	}
 	root.Commands = append(root.Commands, manCommand(root))
 	suggest(root, columns(stdout))
