@@ -18,7 +18,7 @@ func TestCreate_createsEachKind(t *testing.T) {
 	avatar := v.post("/console/avatars/new", url.Values{
 		"title": {"Ada"}, "base_video_url": {"https://media.example.com/ada.mp4"}, "webhook_url": {"https://hooks.example.com/?token=secret"}, "key": {"one"},
 	})
-	avatar.want(t, http.StatusOK, "<h1>Ada</h1>", "It has been created", "https://media.example.com/ada.mp4", "https://hooks.example.com/?…")
+	avatar.want(t, http.StatusOK, `<h1 dir="auto">Ada</h1>`, "It has been created", "https://media.example.com/ada.mp4", "https://hooks.example.com/?…")
 	avatar.wantNone(t, "secret")
 	again := v.post("/console/avatars/new", url.Values{
 		"title": {"Ada"}, "base_video_url": {"https://media.example.com/ada.mp4"}, "webhook_url": {"https://hooks.example.com/?token=secret"}, "key": {"one"},
@@ -35,7 +35,7 @@ func TestCreate_createsEachKind(t *testing.T) {
 	published := s.createPublished(t, "Published")
 	v.get("/console/videos/new?avatar_id="+published.ID).want(t, http.StatusOK, `value="`+published.ID+`" selected>Published`, `<option value="en-gb&#43;Annie">English (Great Britain), Annie, female</option>`)
 	video := v.post("/console/videos/new", url.Values{"avatar_id": {published.ID}, "text": {"Good morning."}, "voice": {"de"}, "speed": {"1.25"}})
-	video.want(t, http.StatusOK, "<h1>Untitled video</h1>", "Good morning.", ">Published</a>", "<dd>de</dd>", "<dd>1.25</dd>")
+	video.want(t, http.StatusOK, `<h1 dir="auto">Untitled video</h1>`, "Good morning.", ">Published</a>", `"auto">de</dd>`, ">1.25</dd>")
 	hidden := s.createPublished(t, "\u200b\u2066")
 	v.post("/console/videos/new", url.Values{"avatar_id": {hidden.ID}, "text": {"Good morning."}}).want(t, http.StatusOK, ">Untitled avatar</a>")
 	other := try(s.studio.AddWorkspace(t.Context(), "", "Others"))(t)
@@ -52,7 +52,7 @@ func TestCreate_createsEachKind(t *testing.T) {
 	v.send(http.MethodPost, "/console/uploads", "text/html", "<script>").want(t, http.StatusUnsupportedMediaType)
 	s.newVisitor(t).send(http.MethodPost, "/console/uploads", "video/mp4", "a video").want(t, http.StatusUnauthorized, "Your session has ended.")
 	lipsync := v.post("/console/lipsyncs/new", url.Values{"video_url": {"https://media.example.com/a.mp4"}, "use_audio_from_video": {"true"}, "sync_mode": {"loop"}})
-	lipsync.want(t, http.StatusOK, "<dd>loop</dd>", "the audio of the video")
+	lipsync.want(t, http.StatusOK, ">loop</dd>", "the audio of the video")
 }
 
 // Neither the page of an avatar of which no video can be made nor the form offers to make one.
