@@ -7,14 +7,22 @@ import (
 	"syscall"
 )
 
-// Share gives a file the owner, the group and the mode of another one, if there is one and this user may give it them:
-// what root writes for a service, the user of the service must be able to read.
-func Share(path, other string) {
-	info, err := os.Stat(other)
+const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
+
+// share is [Share] for an open file. The directory may be that of a user who puts another file of root there, so it
+// does nothing for a file with several names.
+func share(file *os.File, other string) {
+	as, err := os.Stat(other)
 	if err != nil {
 		return
 	}
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok && os.Lchown(path, int(stat.Uid), int(stat.Gid)) == nil {
-		_ = os.Chmod(path, info.Mode().Perm())
+	is, err := file.Stat()
+	if err != nil || !is.Mode().IsRegular() {
+		return
+	}
+	own, ok := is.Sys().(*syscall.Stat_t)
+	stat, hasOwner := as.Sys().(*syscall.Stat_t)
+	if ok && hasOwner && own.Nlink == 1 && file.Chown(int(stat.Uid), int(stat.Gid)) == nil {
+		_ = file.Chmod(as.Mode().Perm())
 	}
 }
