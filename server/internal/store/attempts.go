@@ -196,7 +196,7 @@ func (s *Store) ExhaustEvents(ctx context.Context, subjectID string, now time.Ti
 			lockSubject(tx, subjectID),
 			{
 				`UPDATE events SET state = 'exhausted', ended_at = $2, reason = $3 WHERE subject_id = $1 AND state = 'pending' AND ($3 <> $4 OR
-					(SELECT p.disabled_at FROM subjects s JOIN endpoints p ON p.user_id = s.user_id AND p.url = s.webhook_url WHERE s.id = $1) IS NOT NULL)`,
+					(SELECT p.disabled_at FROM deliveries d JOIN endpoints p ON p.user_id = d.user_id AND p.url = d.url WHERE d.subject_id = $1) IS NOT NULL)`,
 				[]any{subjectID, micros(now), string(reason), string(studio.ReasonDisabled)},
 			},
 			{`DELETE FROM deliveries WHERE subject_id = $1 AND ` + firstPending + ` IS NULL`, []any{subjectID}},

@@ -61,6 +61,12 @@ func (s *Store) Prune(ctx context.Context, now time.Time) error {
 		{"replays", "id", `turn_at > $1`, now.Add(maxAttemptAge)},
 		{"tasks", "id", `due_at > $1`, now.Add(maxAttemptAge)},
 	} {
+		// A read first: it locks nothing, and usually there is nothing to write.
+		var found bool
+		err := queryRow(ctx, s.engine, []any{&found}, `SELECT EXISTS (SELECT 1 FROM `+rule.table+` WHERE `+rule.condition+`)`, micros(rule.limit))
+		if err != nil {
+			return err
+		}
 		change := `DELETE FROM ` + rule.table
 		if column, late := strings.CutSuffix(rule.condition, ` > $1`); late {
 			change = `UPDATE ` + rule.table + ` SET ` + column + ` = $1 - ` + fmt.Sprint(maxAttemptAge.Microseconds())
@@ -68,7 +74,7 @@ func (s *Store) Prune(ctx context.Context, now time.Time) error {
 		// The condition is checked again on a row that another transaction changed after the subquery.
 		query := change + ` WHERE ` + rule.condition + ` AND (` + rule.key + `) IN (SELECT ` + rule.key + ` FROM ` + rule.table +
 			` WHERE ` + rule.condition + ` LIMIT $2)`
-		for rows := int64(batchRows); rows == batchRows; {
+		for rows := int64(batchRows); found && rows == batchRows; {
 			err := s.write(ctx, func(tx transaction) (err error) {
 				rows, err = tx.exec(ctx, query, micros(rule.limit), batchRows)
 				return err
