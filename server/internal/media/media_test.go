@@ -219,18 +219,22 @@ func TestStore_Sweep_erasesOldUnneededFiles(t *testing.T) {
 	store.BeginUpload(t, key)
 	inDirectory.write("results/1/out.mp4.123.tmp", "")
 	check(t, os.Mkdir(filepath.Join(inDirectory.dir, "results", "empty"), 0o700))
-	for b, left := range map[*fixture]func() int{
-		inDirectory: func() int { return len(inDirectory.files()) + len(inDirectory.directories()) - 2 },
-		inBucket:    func() int { return store.Uploads(t) },
+	for b, test := range map[*fixture]struct {
+		young int // what a crash has left, and what is not needed
+		left  func() int
+	}{
+		inDirectory: {4, func() int { return len(inDirectory.files()) + len(inDirectory.directories()) - 2 }},
+		inBucket:    {1, func() int { return store.Uploads(t) }},
 	} {
 		b.write(key, "x")
 		b.write("results/1/out.mp4", "x")
 		for _, old := range []bool{false, true} {
 			check(t, b.Sweep(t.Context(), time.Hour, func(_ context.Context, k string) (bool, error) { return k == key, nil }))
 			_, found := b.content(key)
-			if _, needless := b.content("results/1/out.mp4"); !found || needless == old || left() > 0 == old {
-				t.Errorf("old %t: the file that is needed is there: %t, the other: %t, and %d others", old, found, needless, left())
+			if _, needless := b.content("results/1/out.mp4"); !found || needless == old || test.left() != test.young {
+				t.Errorf("old %t: the file that is needed is there: %t, the other: %t, and %d others", old, found, needless, test.left())
 			}
+			test.young = 0
 			b.clock.Add(2 * time.Hour)
 		}
 	}

@@ -23,6 +23,7 @@ func (s *Store) workspacesOf(userID string) (all []studio.Workspace) {
 	return all
 }
 
+// AddMember adds a member. It does not look for the workspace, which nothing removes.
 func (s *Store) AddMember(_ context.Context, workspaceID, userID string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -33,7 +33,7 @@ var (
 	ErrAPIKeyName = errors.New("studio: the name of an API key has 1 to 100 characters")
 )
 
-// APIKeyStore stores API keys; see [Store].
+// APIKeyStore stores API keys; see [DatabaseStore].
 type APIKeyStore interface {
 	// AddAPIKey adds a key. The error is the first that applies: [ErrNotFound] if the user does not exist,
 	// [ErrForbidden] if the user is not a member of the workspace of the key, and [ErrTooManyAPIKeys] if the user has

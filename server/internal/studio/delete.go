@@ -22,8 +22,8 @@ type Erased struct {
 	More    bool     // whether a task has more to do; see [TaskStore]
 }
 
-// TaskStore does work on many rows in batches, each in a short transaction; see [Store]. So another process can finish
-// what the first one did not.
+// TaskStore does work on many rows in batches, each in a short transaction; see [DatabaseStore]. So another process can
+// finish what the first one did not.
 type TaskStore interface {
 	// NextBatch does the next batch of a task. It does nothing if there is none with this id. Concurrent calls wait for
 	// each other.
