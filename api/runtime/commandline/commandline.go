@@ -36,8 +36,9 @@ type FailureError struct{ error }
 func (e FailureError) Unwrap() error { return e.error }
 
 // Prepare sets the input, the outputs and the version of a root command. Its commands return usage errors instead of
-// printing help, and its groups reject unknown subcommands. The errors suggest the most similar name. The hidden
-// commands completion and man print scripts for shells and the manual page.
+// printing help, and its groups reject unknown subcommands. The errors suggest the most similar name. Arguments that are
+// not UTF-8 are usage errors, also if they name files. The hidden commands completion and man print scripts for shells
+// and the manual page.
 func Prepare(root *cli.Command, stdin io.Reader, stdout, stderr io.Writer) {
 	root.Reader, root.Writer, root.ErrWriter = stdin, stdout, stderr
 	root.Version, root.EnableShellCompletion = Version(), true
@@ -60,18 +61,16 @@ func Prepare(root *cli.Command, stdin io.Reader, stdout, stderr io.Writer) {
 	suggest(root, columns(stdout))
 }
 
-// completionFlag is the last argument if a shell asks for completions.
-const completionFlag = "--generate-shell-completion"
-
 // bashCompletion is the script for bash. That of package cli evaluates what is typed, which runs $(…) and overwrites
 // the file after >, and it needs the package bash-completion.
 const bashCompletion = `_%[1]s() {
 	local word=${COMP_WORDS[COMP_CWORD]} words=("${COMP_WORDS[@]:0:COMP_CWORD}") line
 	COMPREPLY=()
+	words[0]=${words[0]/#\~\//$HOME/}
 	[[ $word == -* ]] && words+=("$word")
 	while IFS= read -r line; do
 		[[ ( $word || $line != -* ) && $line == "$word"* ]] && COMPREPLY+=("${line%%%%:*}")
-	done < <("${words[@]}" ` + completionFlag + ` 2>/dev/null </dev/null)
+	done < <("${words[@]}" --generate-shell-completion 2>/dev/null </dev/null)
 }
 complete -o bashdefault -o default -F _%[1]s %[1]s
 `
@@ -129,9 +128,6 @@ func Leaf(name, usage, argsUsage string, flags []cli.Flag, action cli.ActionFunc
 		Name: name, Usage: usage, ArgsUsage: argsUsage, Flags: flags, HideHelpCommand: true, // help may be an argument
 		Action: func(ctx context.Context, command *cli.Command) error {
 			given := command.Args().Slice()
-			if slices.Contains(given, completionFlag) {
-				return nil // after --, package cli takes it for an argument
-			}
 			if len(given) < minArgs || len(given) > maxArgs || slices.Contains(given, "") {
 				return Usagef("usage: %s; see --help", strings.TrimSpace(command.FullName()+" "+argsUsage))
 			}
