@@ -6,7 +6,8 @@
 // # Grammar
 //
 // The validator of the server judges all of OpenAPI 3.1. Code is generated for the following. The rest is refused with
-// its file, line and column, and the way out.
+// its file, line and column, and the way out. The column is too high after some characters in JSON that are usually
+// escapes: U+007F to U+009F, U+2028, U+2029, U+FFFE and U+FFFF.
 //
 //   - Parameters in a path, query, header or cookie that are a string, integer, number, boolean or enum, or a list of
 //     these, in the styles simple and form; objects of these in a query in the style deepObject; and all values as
@@ -60,7 +61,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -220,7 +220,8 @@ func (f files) types(path string, text []byte) (*openapi3.T, *names, error) {
 }
 
 // asYAML returns a document in JSON without what the parser of YAML does not read: slashes and characters in two parts
-// as escapes, and characters for control, of which no name has one. All that follows a text keeps its place.
+// as escapes, which become characters, and control characters and line breaks of Unicode, which become escapes. What
+// follows a text keeps its place, but each of the new escapes may move the rest of its line by 5 columns.
 func asYAML(text []byte) []byte {
 	if !json.Valid(text) {
 		return text
@@ -232,14 +233,15 @@ func asYAML(text []byte) []byte {
 			var read string
 			switch {
 			case part[0] != '\\':
-				return []byte(string(unicode.ReplacementChar))
+				character, _ := utf8.DecodeRune(part)
+				return fmt.Appendf(nil, `\u%04x`, character)
 			case len(part) == 2 && part[1] != '/':
 				return part
 			}
 			check(json.Unmarshal(slices.Concat([]byte{'"'}, part, []byte{'"'}), &read))
 			return []byte(read)
 		})
-		return append(plain, bytes.Repeat([]byte{' '}, utf8.RuneCount(whole)-utf8.RuneCount(plain))...)
+		return append(plain, bytes.Repeat([]byte{' '}, max(0, utf8.RuneCount(whole)-utf8.RuneCount(plain)))...)
 	})
 }
 

@@ -159,10 +159,8 @@ func isTag(name string) bool {
 	return name != "" && name != "-" && !strings.ContainsFunc(name, isForeign)
 }
 
-// isUnwritable reports whether the literals of generated code cannot contain a character, or asYAML has replaced it.
-func isUnwritable(r rune) bool {
-	return r == '"' || r == '`' || r == unicode.ReplacementChar || unicode.IsControl(r)
-}
+// isUnwritable reports whether the literals of generated code cannot contain a character.
+func isUnwritable(r rune) bool { return r == '"' || r == '`' || unicode.IsControl(r) }
 
 // values checks the values of an enum, which become constants.
 func (n *names) values(schema *openapi3.Schema) {
