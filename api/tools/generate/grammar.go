@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"go/parser"
 	"go/token"
 	"maps"
@@ -10,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"go.yaml.in/yaml/v3"
@@ -26,22 +28,18 @@ func checkText(file string, text []byte) error {
 		return unplaced(file, err)
 	}
 	g := grammar{faults{file: file}}
-	g.scalars(&whole)
+	g.numbers(&whole)
 	g.value(&whole, false)
 	return g.err()
 }
 
-// scalars refuses the texts that only YAML takes for numbers, of which its versions make different ones, and those with
-// characters that no Go file may have.
-func (g *grammar) scalars(value *yaml.Node) {
-	switch at := (openapi3.Location{Line: value.Line, Column: value.Column}); {
-	case hasWord("!!int !!float", value.ShortTag()) && !json.Valid([]byte(value.Value)):
-		g.fail(at, "%s is no number in JSON: write it as one, or in quotes", value.Value)
-	case strings.ContainsAny(value.Value, "\x00\ufeff"):
-		g.fail(at, "a text with U+0000 or U+FEFF is not generated: remove the character")
+// numbers refuses the texts that only YAML takes for numbers, of which its versions make different ones.
+func (g *grammar) numbers(value *yaml.Node) {
+	if hasWord("!!int !!float", value.ShortTag()) && !json.Valid([]byte(value.Value)) {
+		g.fail(openapi3.Location{Line: value.Line, Column: value.Column}, "%s is no number in JSON: write it as one, or in quotes", value.Value)
 	}
 	for _, part := range value.Content {
-		g.scalars(part)
+		g.numbers(part)
 	}
 }
 
@@ -161,6 +159,7 @@ func areNames(value *yaml.Node) bool {
 func checkGrammar(file string, document *openapi3.T) error {
 	g := grammar{faults{file: file}}
 	eachOperation(document, func(item *openapi3.PathItem, o *openapi3.Operation) {
+		g.comment(o.Origin, "summary", "\x00\ufeff", o.Summary)
 		if o == item.Query || slices.Contains(slices.Collect(maps.Values(item.AdditionalOperations)), o) {
 			g.fail(locate(o.Origin), "the methods of OpenAPI 3.2 are not generated: use POST")
 		}
@@ -171,9 +170,13 @@ func checkGrammar(file string, document *openapi3.T) error {
 		}
 	})
 	eachOperation(&openapi3.T{Paths: document.Paths}, func(_ *openapi3.PathItem, o *openapi3.Operation) {
+		g.comment(o.Origin, "description", "\x00\ufeff", o.Description)
+		g.comment(o.Origin, "tags", "\x00\ufeff", tagOf(o.Tags))
 		switch {
 		case o.OperationID == "": // it names the types, methods and files
 			g.fail(locate(o.Origin), "an operation without an operationId is not generated: give it one")
+		case strings.ContainsFunc(o.OperationID, unicode.IsControl):
+			g.fail(locate(o.Origin, "operationId"), "an operationId with a control character is not generated: choose another")
 		case len(url.QueryEscape(o.OperationID)) > 200:
 			g.fail(locate(o.Origin, "operationId"), "an operationId of more than 200 escaped bytes is no name for a file: choose another")
 		}
@@ -183,8 +186,15 @@ func checkGrammar(file string, document *openapi3.T) error {
 			g.fail(locate(response.Value.Origin), "the x-go-name of a response is not generated: rename the response")
 		}
 	}
+	eachSchema(document, func(ref *openapi3.SchemaRef) {
+		g.comment(ref.Value.Origin, "description", "\x00", ref.Value.Description)
+		g.comment(ref.Value.Origin, "examples", "\x00", ref.Value.Examples...)
+	})
 	all := partsOf(document)
 	for p := range all.parameters {
+		if p.In != "" { // that of a header is not written
+			g.comment(p.Origin, "description", "\x00", p.Description)
+		}
 		g.parameter(p)
 	}
 	for body := range all.requestBodies {
@@ -207,6 +217,14 @@ func checkGrammar(file string, document *openapi3.T) error {
 		}
 	}
 	return g.err()
+}
+
+// comment refuses the values of a field that may become a comment in Go, if they have one of the characters that no Go
+// file may have. U+FEFF is one of them but for schemas and parameters, where oapi-codegen removes it.
+func (g *grammar) comment(within *openapi3.Origin, field, characters string, values ...any) {
+	if strings.ContainsAny(fmt.Sprint(values...), characters) {
+		g.fail(locate(within, field), "a comment in Go with U+0000 or U+FEFF is not generated: remove the character")
+	}
 }
 
 // placeOf returns the place of a schema, or of what has the schema if it is empty.

@@ -40,10 +40,10 @@
 // operationId, the x-go-name of a response, references to path items, statuses below 200, optional bodies and
 // parameters that may be null, fields of application/x-www-form-urlencoded that have several types, an allOf that no
 // value, two formats or two unions match, alternatives of a discriminator without a name, numbers of YAML that JSON
-// does not have, texts with U+0000 or U+FEFF, the styles matrix, label, spaceDelimited, pipeDelimited and cookie,
-// objects and unions in all other parameters and headers, parameters that are the whole query, the method QUERY and
-// additional methods, requests that are streams, text/json, JSON text sequences, multipart bodies other than
-// multipart/form-data, parts without a name, and documents of several files.
+// does not have, operationIds with control characters, comments in Go with U+0000 or U+FEFF, the styles matrix, label,
+// spaceDelimited, pipeDelimited and cookie, objects and unions in all other parameters and headers, parameters that are
+// the whole query, the method QUERY and additional methods, requests that are streams, text/json, JSON text sequences,
+// multipart bodies other than multipart/form-data, parts without a name, and documents of several files.
 package main
 
 import (

@@ -207,8 +207,8 @@ func (s *sample) call(models literals) {
 	case s.Body.Kind != "" && s.JSON != nil:
 		literal, ok := models.parse(s.Body.Type, s.JSON)
 		if !ok { // decode the JSON instead
-			s.Prepare += "var body " + s.Body.Type + "\nif err := json.Unmarshal([]byte(`" + indentJSON(s.JSON) +
-				"`), &body); err != nil {\nlog.Fatal(err)\n}\n"
+			text := strings.NewReplacer("`", `\u0060`, "\ufeff", `\ufeff`).Replace(indentJSON(s.JSON)) // which no raw string has
+			s.Prepare += "var body " + s.Body.Type + "\nif err := json.Unmarshal([]byte(`" + text + "`), &body); err != nil {\nlog.Fatal(err)\n}\n"
 			literal = "body"
 		}
 		if s.Body.Pointer {
