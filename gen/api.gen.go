@@ -5154,11 +5154,11 @@ func serveStrict[Request, Response any](
 ) {
 	var response Response
 	var err error
-	if handler := h.chains[operationID]; handler == nil {
+	if h.chains == nil {
 		response, err = operation(h.ssi, r.Context(), request)
 	} else {
 		var untyped any
-		untyped, err = handler(r.Context(), w, r, request)
+		untyped, err = h.chains[operationID](r.Context(), w, r, request)
 		var ok bool
 		if response, ok = untyped.(Response); !ok && err == nil && untyped != nil {
 			err = fmt.Errorf("unexpected response type: %T", untyped)

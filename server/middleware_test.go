@@ -43,6 +43,9 @@ func TestMiddleware_firstElementIsOutermost(t *testing.T) {
 	if !slices.Equal(order, want) || wrapped["getAvatar"] != 2 {
 		t.Errorf("the order is %v, want %v, and the operations are wrapped %v times", order, want, wrapped)
 	}
+	none := func(gen.StrictHandlerFunc, string) gen.StrictHandlerFunc { return nil }
+	handler, _ = setup(t, server.Unimplemented{}, func(cfg *server.Config) { cfg.Middleware = []gen.StrictMiddlewareFunc{none} })
+	problem(t, do(handler, "GET", details, "", bearer("good")...), 500) // a panic, and not 501 as without middleware
 }
 
 func TestMapError_mapsErrorsToResponses(t *testing.T) {
