@@ -36,9 +36,9 @@ type FailureError struct{ error }
 func (e FailureError) Unwrap() error { return e.error }
 
 // Prepare sets the input, the outputs and the version of a root command. Its commands return usage errors instead of
-// printing help, and its groups reject unknown subcommands. The errors suggest the most similar name. Arguments that are
-// not UTF-8 are usage errors, also if they name files. The hidden commands completion and man print scripts for shells
-// and the manual page.
+// printing help, and its groups reject unknown subcommands. The errors suggest the most similar name. An argument that
+// is not UTF-8 is a usage error, also if it names a file. The hidden commands completion and man print scripts for
+// shells and the manual page.
 func Prepare(root *cli.Command, stdin io.Reader, stdout, stderr io.Writer) {
 	root.Reader, root.Writer, root.ErrWriter = stdin, stdout, stderr
 	root.Version, root.EnableShellCompletion = Version(), true
