@@ -55,8 +55,8 @@ type authority struct {
 
 	rootsPEM []byte
 
-	requests, orders atomic.Int32
-	down             atomic.Bool // connections are closed without a response
+	clients, orders atomic.Int32 // a client first requests the directory
+	down            atomic.Bool  // connections are closed without a response
 }
 
 type authorityConfig struct {
@@ -105,7 +105,9 @@ func startAuthority(t *testing.T, cfg authorityConfig) *authority {
 		return nil
 	}
 	front := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a.requests.Add(1)
+		if r.URL.Path == "/dir" {
+			a.clients.Add(1)
+		}
 		if strings.HasSuffix(r.URL.Path, orderPath) {
 			a.orders.Add(1)
 		}
