@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"log"
 	"log/slog"
 	"os"
 
@@ -29,6 +30,13 @@ func newLogger(w io.Writer, format string) *slog.Logger {
 		return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{ReplaceAttr: withoutZeroTime}))
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: inSeconds}))
+}
+
+// useLogger makes a logger the default. The standard logger discards its lines: net/http writes there what a receiver
+// sends after its response, which can be the query of a webhook URL.
+func useLogger(logger *slog.Logger) {
+	slog.SetDefault(logger)
+	log.SetOutput(io.Discard)
 }
 
 // withoutZeroTime drops a time that means that there is none, such as the expiry of a certificate before the first.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"html"
 	"net/http"
 	"net/http/httptest"
@@ -43,8 +45,10 @@ func TestServe_sendsMails(t *testing.T) {
 	}
 
 	asked := make(chan struct{}, 9)
-	gone := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusGone)
+	gone := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, stream, hijacked := w.(http.Hijacker).Hijack()
+		_, err := fmt.Fprintf(stream, "HTTP/1.1 410 Gone\r\nContent-Length: 0\r\n\r\n%s", r.URL)
+		check(t, errors.Join(hijacked, err, stream.Flush()))
 		asked <- struct{}{}
 	}))
 	t.Cleanup(gone.Close)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/netip"
 	"slices"
@@ -216,7 +215,7 @@ func serve(ctx context.Context, command *cli.Command) error {
 		return usagef("--render-workers 0 needs studiod work to render, and studiod work needs PostgreSQL")
 	}
 	ctx = untilStopped(ctx)
-	slog.SetDefault(cfg.Logger) // net/http sometimes writes to the standard logger
+	useLogger(cfg.Logger)
 	tuneCollector(cfg.Listener.MaxConnections)
 	if err := hideProcess(); err != nil {
 		return err

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -35,7 +34,7 @@ func work(ctx context.Context, command *cli.Command) error {
 		return usagef("%s; or set another renderer with --renderer exec:PROGRAM", cfg.Render.Missing)
 	}
 	ctx = untilStopped(ctx)
-	slog.SetDefault(cfg.Logger)
+	useLogger(cfg.Logger)
 	if err := hideProcess(); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"time"
 
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
@@ -40,7 +41,8 @@ type Config struct {
 	URL string
 	// Version is the version of the service, for the service.version attribute.
 	Version string
-	// Logger gets one line when exports start to fail, and one when they succeed again. Default: none.
+	// Logger gets one line when exports start to fail, and one when they succeed again. That of the latest provider
+	// also gets the errors of OpenTelemetry, such as for an unknown sampler. Default: none.
 	Logger *slog.Logger
 }
 
@@ -55,6 +57,7 @@ func New(ctx context.Context, cfg Config) (provider *sdk.TracerProvider, closePr
 		return nil, nil, ErrURL
 	}
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { cfg.Logger.WarnContext(ctx, "traces", "err", err) }))
 	collector, err := newCollector(target)
 	if err != nil {
 		return nil, nil, err
