@@ -110,7 +110,7 @@ func (c *Console) changePassword(w http.ResponseWriter, r *http.Request, s sessi
 	if err != nil {
 		return err
 	}
-	c.startSession(w, token)
+	c.startSession(w, r, token)
 	return redirect(w, r, accountPath+"?done=password", nil)
 }
 

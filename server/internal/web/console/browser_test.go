@@ -216,7 +216,8 @@ func TestBrowser_showsMovingThumbnailsAndShares(t *testing.T) {
 	tab.Inspect("project-shared")
 }
 
-// A user creates an avatar from an uploaded file, and its page follows the rendering.
+// A user creates an avatar from an uploaded file, and its page follows the rendering. It changes after a click that has
+// begun, and says its state only.
 func TestBrowser_createsAvatarFromUpload(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
@@ -228,12 +229,41 @@ func TestBrowser_createsAvatarFromUpload(t *testing.T) {
 	tab.Await("output", "Uploaded.")
 	tab.Do(chromedp.Click("form.create button.primary"))
 	tab.Await(".notice", "It has been created")
+	tab.Await("#said", "processing")
+	tab.Do(chromedp.Evaluate[chromedp.Void](`{
+		const button = document.getElementById("grant")
+		button.dispatchEvent(new PointerEvent("pointerdown", {bubbles: true}))
+		addEventListener("htmx:sseBeforeMessage", () => setTimeout(() => {
+			document.title = button.isConnected
+			dispatchEvent(new PointerEvent("pointerup"))
+		}), {once: true})
+	}`))
 	page := try(s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: studio.Avatar}, "", 1))(t)
 	check(t, s.studio.Progressed(t.Context(), page.Subjects[0].ID, studio.Progress{Done: 0.4}))
 	tab.Await(".progress", "40 %")
+	tab.Await("title", "true")
+	if said := browsertest.Read(tab, chromedp.Evaluate[string](`document.getElementById("said").textContent`)); said != "processing" {
+		t.Errorf("a screen reader says %q", said)
+	}
 }
 
-// Without JavaScript, a page shows the end of a rendering, and a session that ended leads back to its form.
+// A form waits for each of its uploads.
+func TestBrowser_waitsForEachUpload(t *testing.T) {
+	t.Parallel()
+	harness.SkipShort(t, "the browser takes seconds of CPU time for it")
+	tab := newSite(t, newSQLite(t)).openTab(t, "/console/lipsyncs/new")
+	file := filepath.Join(t.TempDir(), "a.mp4")
+	check(t, os.WriteFile(file, []byte("a video"), 0o600))
+	tab.Do(chromedp.Evaluate[chromedp.Void](`{
+		const send = XMLHttpRequest.prototype.send
+		XMLHttpRequest.prototype.send = function (file) { window.goOn ? send.call(this, file) : window.goOn = () => send.call(this, file) }
+	}`), chromedp.SetUploadFiles("#video_url-file", []string{file}), chromedp.SetUploadFiles("#audio_url-file", []string{file}))
+	tab.Await("output", "Uploaded.")
+	tab.Do(chromedp.WaitVisible("form.create button[type=submit]:disabled"), chromedp.Evaluate[chromedp.Void](`goOn()`),
+		chromedp.WaitVisible("form.create button[type=submit]:enabled"))
+}
+
+// Without JavaScript, a page keeps what is typed, and a session that ended leads back to its form.
 func TestBrowser_worksWithoutScripts(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
@@ -248,7 +278,8 @@ func TestBrowser_worksWithoutScripts(t *testing.T) {
 	tab.Await(".state", "In the queue")
 	page := try(s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: studio.Lipsync}, "", 1))(t)
 	try(s.studio.Rendered(t.Context(), page.Subjects[0].ID, studio.Rendering{}, nil))(t)
-	tab.Await(".badge", "succeeded") // five seconds later
+	tab.Do(chromedp.Click("noscript a"))
+	tab.Await(".badge", "succeeded")
 }
 
 // Two clicks on a button send its form once, and the key that it makes can be copied.

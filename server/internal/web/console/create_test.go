@@ -15,15 +15,13 @@ import (
 func TestCreate_createsEachKind(t *testing.T) {
 	t.Parallel()
 	s, v := signedIn(t)
-	avatar := v.post("/console/avatars/new", url.Values{
+	form := url.Values{
 		"title": {"Ada"}, "base_video_url": {"https://media.example.com/ada.mp4"}, "webhook_url": {"https://hooks.example.com/?token=secret"}, "key": {"one"},
-	})
+	}
+	avatar := v.post("/console/avatars/new", form)
 	avatar.want(t, http.StatusOK, `<h1 dir="auto">Ada</h1>`, "It has been created", "https://media.example.com/ada.mp4", "https://hooks.example.com/?…")
 	avatar.wantNone(t, "secret")
-	again := v.post("/console/avatars/new", url.Values{
-		"title": {"Ada"}, "base_video_url": {"https://media.example.com/ada.mp4"}, "webhook_url": {"https://hooks.example.com/?token=secret"}, "key": {"one"},
-	})
-	if again.path != avatar.path {
+	if again := v.post("/console/avatars/new", form); again.path != avatar.path {
 		t.Errorf("a form that is sent twice creates %s and %s", avatar.path, again.path)
 	}
 	// A URL may be written as in a browser.

@@ -78,12 +78,7 @@ func (c *Console) useLink(w http.ResponseWriter, r *http.Request) error {
 	token, err := c.cfg.Studio.UseLink(r.Context(), server.ClientAddr(r.Context()), form.Secret, r.PostFormValue("email"), r.PostFormValue("password"))
 	switch {
 	case err == nil:
-		if other, err := r.Cookie(c.cookie().Name); err == nil {
-			if err := c.cfg.Studio.EndSession(r.Context(), other.Value); err != nil { // the link is used nevertheless
-				c.cfg.Logger.WarnContext(r.Context(), "the session of another user goes on after the use of a link", "err", err)
-			}
-		}
-		c.startSession(w, token)
+		c.startSession(w, r, token)
 		next := homePath
 		if form.Setup() {
 			next += "/new"

@@ -142,12 +142,17 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) error {
 		}
 		return c.render(w, r, problem.Status, "login", view{Title: "Sign in", Data: form})
 	}
-	c.startSession(w, pair.Refresh)
+	c.startSession(w, r, pair.Refresh)
 	return redirect(w, r, form.Next, nil)
 }
 
-// startSession sets the cookie of a session with a refresh token.
-func (c *Console) startSession(w http.ResponseWriter, token string) {
+// startSession sets the cookie of a session with a refresh token. The session that the cookie was of ends.
+func (c *Console) startSession(w http.ResponseWriter, r *http.Request, token string) {
+	if other, err := r.Cookie(c.cookie().Name); err == nil {
+		if err := c.cfg.Studio.EndSession(r.Context(), other.Value); err != nil { // the new session is valid nevertheless
+			c.cfg.Logger.WarnContext(r.Context(), "a session goes on after another one replaced it", "err", err)
+		}
+	}
 	cookie := c.cookie() //nolint:gosec // its attributes depend on Config.Secure
 	cookie.Value, cookie.MaxAge = token, int(studio.RefreshTokenLifetime.Seconds())
 	http.SetCookie(w, cookie)

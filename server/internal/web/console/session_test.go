@@ -164,7 +164,7 @@ func TestSession_rejectsCrossOriginForms(t *testing.T) {
 	}
 }
 
-// A login replaces a session cookie that an attacker has set (session fixation).
+// A login replaces a session cookie that an attacker has set (session fixation), and ends the session.
 func TestSession_replacesPlantedCookie(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
@@ -177,7 +177,7 @@ func TestSession_replacesPlantedCookie(t *testing.T) {
 	if now := v.http.Jar.Cookies(console); len(now) != 1 || now[0].Value == planted[0].Value {
 		t.Errorf("the cookies are %v", now)
 	}
-	eve.get("/console/projects").wantNone(t, email)
+	eve.get("/console/projects").want(t, http.StatusOK, "Your session has ended.")
 }
 
 // The login redirects to pages of the console only.

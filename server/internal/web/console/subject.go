@@ -121,7 +121,7 @@ func (c *Console) renderSubject(w http.ResponseWriter, r *http.Request, s sessio
 		return err
 	}
 	v := c.newSubjectView(kind, subject)
-	return c.render(w, r, http.StatusOK, name, view{Title: v.Name(), Section: kind.Path, Live: name == "subject" && !v.Final(), Data: v})
+	return c.render(w, r, http.StatusOK, name, view{Title: v.Name(), Section: kind.Path, Data: v})
 }
 
 func (c *Console) subjectLive(w http.ResponseWriter, r *http.Request, s session, kind kind) error {

@@ -80,8 +80,7 @@ func (c *Console) subjects(w http.ResponseWriter, r *http.Request, s session, ki
 	if err != nil {
 		return err
 	}
-	live := slices.ContainsFunc(v.Rows, func(row row) bool { return !row.Final() })
-	return c.render(w, r, http.StatusOK, "subjects", view{Title: kind.Title, Section: kind.Path, Live: live, Data: v})
+	return c.render(w, r, http.StatusOK, "subjects", view{Title: kind.Title, Section: kind.Path, Data: v})
 }
 
 func (c *Console) subjectsLive(w http.ResponseWriter, r *http.Request, s session, kind kind) error {

@@ -17,7 +17,6 @@ type view struct {
 	Title   string
 	Section string // the path of the current link in the navigation
 	Notice  string // the result of the last action; "" for none
-	Live    bool   // whether the page changes, so that it is loaded again regularly without JavaScript
 	Data    any    // the data of the page itself
 
 	Guide    string      // see [Config]

@@ -3,11 +3,17 @@ for (const input of document.querySelectorAll("input[data-upload]")) {
   const box = input.parentElement, bar = box.querySelector("progress"), status = box.querySelector("output")
   const field = document.getElementById(input.dataset.upload), submit = input.form.querySelector("button[type=submit]")
   box.hidden = false
+  let request
   input.addEventListener("change", () => {
     const file = input.files[0]
     if (!file) return
-    const request = new XMLHttpRequest()
-    const end = text => { bar.hidden = true; status.textContent = text; submit.disabled = false }
+    request?.abort() // the file that was selected before
+    const end = text => {
+      bar.hidden = true; status.textContent = text
+      submit.disabled = input.form.querySelector("progress:not([hidden])") !== null // another upload of the form goes on
+    }
+    if (file.size === 0) return end("The file is empty.")
+    request = new XMLHttpRequest()
     request.open("POST", "/console/uploads")
     request.responseType = "json"
     request.setRequestHeader("Content-Type", file.type || "application/octet-stream")
@@ -22,6 +28,26 @@ for (const input of document.querySelectorAll("input[data-upload]")) {
     request.send(file)
   })
 }
+
+// Holds a change of the page back while a button is pressed, because a click needs the element on which it began.
+let pressed = false, held = () => {}
+addEventListener("pointerdown", event => { pressed = event.button === 0 }, true)
+for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => setTimeout(() => {
+  held(); pressed = false; held = () => {}
+}), true)
+addEventListener("htmx:sseBeforeMessage", event => {
+  if (!pressed) return
+  event.preventDefault()
+  held = () => { htmx.swap(event.target, event.detail.data, { swapStyle: "innerHTML" }); say(event.target) }
+})
+
+// Says a change of the state, and nothing else of the element that changes.
+function say(changed) {
+  const said = document.getElementById("said")
+  const text = [...changed.querySelectorAll(".badge, .reason, .notice")].map(e => e.textContent).join(". ")
+  if (said && said.textContent !== text) said.textContent = text
+}
+addEventListener("htmx:sseMessage", event => say(event.target))
 
 // Copies the text of a field or an element.
 for (const button of document.querySelectorAll("button[data-copy]")) {
