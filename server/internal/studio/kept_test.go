@@ -1,8 +1,9 @@
 package studio_test
 
 import (
-	"context"
 	"errors"
+	"iter"
+	"reflect"
 	"testing"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 
 // What a version gives to clients works in the next one, which may run beside it during an update: a cursor of each
 // list, a position in a stream, the ID of an endpoint, and the link to a video. Each text is frozen. A new filter of a
-// list therefore becomes a part of its cursors only if it is set.
+// list therefore becomes a part of its cursors only if it is set. The cursors belong to one filter.
 func TestService_acceptsWhatEarlierVersionsGaveToClients(t *testing.T) {
 	t.Parallel()
 	db := memstore.New()
@@ -21,29 +22,47 @@ func TestService_acceptsWhatEarlierVersionsGaveToClients(t *testing.T) {
 	check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com"}))
 	try(db.CreateSubject(t.Context(), studio.Subject{ID: "one", UserID: "ada", Kind: studio.Lipsync}, studio.IdempotencyKey{}))(t)
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
-	inFilms := studio.OnlyWorkspace(t.Context(), "films")
-	subjects := func(ctx context.Context, filter studio.SubjectFilter, cursor string) error {
-		_, err := s.List(ctx, filter, cursor, 1)
+	refused := func(err error, filter any) {
+		if !errors.Is(err, studio.ErrCursor) {
+			t.Errorf("a cursor of another filter lists %+v: %v", filter, err)
+		}
+	}
+	subjects := func(filter studio.SubjectFilter, cursor string) error {
+		for other := range others(filter) {
+			_, err := s.List(studio.OnlyWorkspace(t.Context(), other.WorkspaceID), other, cursor, 1)
+			refused(err, other)
+		}
+		_, err := s.List(studio.OnlyWorkspace(t.Context(), filter.WorkspaceID), filter, cursor, 1)
 		return err
 	}
-	events := func(ctx context.Context, filter studio.EventFilter, order studio.EventOrder, cursor string) error {
-		_, err := s.Events(ctx, filter, order, cursor, 1, false)
+	events := func(filter studio.EventFilter, order studio.EventOrder, cursor string) error {
+		for other := range others(filter) {
+			_, err := s.Events(studio.OnlyWorkspace(t.Context(), other.WorkspaceID), other, order, cursor, 1, false)
+			refused(err, other)
+		}
+		_, err := s.Events(studio.OnlyWorkspace(t.Context(), filter.WorkspaceID), filter, order+"x", cursor, 1, false)
+		refused(err, order)
+		_, err = s.Events(studio.OnlyWorkspace(t.Context(), filter.WorkspaceID), filter, order, cursor, 1, false)
 		return err
 	}
-	_, projects := s.ProjectPage(t.Context(), "ada", studio.ProjectFilter{WorkspaceID: "films", Status: "draft", Tag: "new", Title: "Hello"},
-		"dKeGiM_hzQ9WanvqJIlTBAAGR172TPNGb25l", 1)
+	draft := studio.ProjectFilter{WorkspaceID: "films", Status: "draft", Tag: "new", Title: "Hello"}
+	_, projects := s.ProjectPage(t.Context(), "ada", draft, "dKeGiM_hzQ9WanvqJIlTBAAGR172TPNGb25l", 1)
+	for other := range others(draft) {
+		_, err := s.ProjectPage(t.Context(), "ada", other, "dKeGiM_hzQ9WanvqJIlTBAAGR172TPNGb25l", 1)
+		refused(err, other)
+	}
 	_, endpoints := s.Endpoints(t.Context(), "ada", "wc0cEx0ZzudiC74d8WWNs_8jQAEA1EAAb25l", 1)
 	_, stream := s.StreamEvents(t.Context(), "ada", "b9jaWtBnMf4kVCJrdrcT5QAGR172TPNGb25l")
 	for file, err := range map[string]error{
 		"list.go": errors.Join(
-			subjects(t.Context(), studio.SubjectFilter{UserID: "ada", Kind: studio.Avatar}, "Kr12iqoU56PVsHyzd1lENAAGR172TPNGb25l"),
-			subjects(inFilms, studio.SubjectFilter{UserID: "ada", Kind: studio.Video, Status: studio.Failed, AvatarID: "face", Title: "Hello"},
+			subjects(studio.SubjectFilter{UserID: "ada", Kind: studio.Avatar}, "Kr12iqoU56PVsHyzd1lENAAGR172TPNGb25l"),
+			subjects(studio.SubjectFilter{WorkspaceID: "films", UserID: "ada", Kind: studio.Video, Status: studio.Failed, AvatarID: "face", Title: "Hello"},
 				"Ayp6vtZdPwFn3YRZbuBDxgAGR172TPNGb25l"),
 		),
 		"event_list.go": errors.Join(
-			events(t.Context(), studio.EventFilter{UserID: "ada"}, "", "5xtoR3DV34Aq5KJnha9gpwAGR172TPNGb25l"),
-			events(inFilms, studio.EventFilter{
-				ID: "e", UserID: "ada", SubjectID: "one", Kind: studio.Video, State: studio.EventPending, From: at, To: at.Add(time.Hour),
+			events(studio.EventFilter{UserID: "ada"}, "", "5xtoR3DV34Aq5KJnha9gpwAGR172TPNGb25l"),
+			events(studio.EventFilter{
+				WorkspaceID: "films", ID: "e", UserID: "ada", SubjectID: "one", Kind: studio.Video, State: studio.EventPending, From: at, To: at.Add(time.Hour),
 			}, studio.OldestFirst, "-hHmQms-5uUkljZLwrL9ZQAGR172TPNGb25l"),
 		),
 		"project.go": projects, "endpoint.go": endpoints, "feed_stream.go": stream,
@@ -58,5 +77,21 @@ func TestService_acceptsWhatEarlierVersionsGaveToClients(t *testing.T) {
 	shared := studio.Subject{ID: "one", Project: studio.ProjectDetails{SharedAt: at}}
 	if url := s.ShareURL(&shared); url != "https://studio.example.com"+studio.SharePath+"one.YzXR3sk4IuOhS2eFBXO7ag" {
 		t.Errorf("server/internal/studio/share.go: the link to a video has become %s", url)
+	}
+}
+
+// others yields copies of a filter. In each, another member has changed.
+func others[F any](filter F) iter.Seq[F] {
+	return func(yield func(F) bool) {
+		for i := range reflect.TypeFor[F]().NumField() {
+			other := filter
+			switch member := reflect.ValueOf(&other).Elem().Field(i); member.Kind() {
+			case reflect.String:
+				member.SetString(member.String() + "x")
+			default:
+				member.Set(reflect.ValueOf(time.Date(2026, 1, 2, 3, 30, 0, 0, time.UTC)))
+			}
+			yield(other)
+		}
 	}
 }

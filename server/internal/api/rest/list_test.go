@@ -146,50 +146,33 @@ func TestList_filters(t *testing.T) {
 	})
 }
 
-// A cursor is only valid unmodified, and for the list, the filters and the user that it was created for.
+// A cursor is only valid unmodified, and for the list and the user that it was created for.
 func TestList_rejectsCursorsOfOtherLists(t *testing.T) {
 	inMemory(t, func(s *setup) {
 		s.operations() // records of all kinds
 		s.addEvents()
 		own := s.token
 		bob := s.login(studiotest.AddUser(s.t, s.studio, "bob@example.com").Email).Access
-		refused := func(path, cursor, name, value string) {
+		refused := func(path, cursor string) {
 			s.t.Helper()
-			status, answer := s.do(http.MethodGet, path+"?"+url.Values{"cursor": {cursor}, name: {value}}.Encode(), "", nil)
+			status, answer := s.do(http.MethodGet, path+"?"+url.Values{"cursor": {cursor}, "limit": {"1"}}.Encode(), "", nil)
 			if status != http.StatusBadRequest || !strings.Contains(answer, `"code":"cursor_invalid"`) || !strings.Contains(answer, `"pointer":"query:cursor"`) {
-				s.t.Errorf("%s with the cursor %q and %s=%s: %d %s", path, cursor, name, value, status, answer)
+				s.t.Errorf("%s with the cursor %q: %d %s", path, cursor, status, answer)
 			}
 		}
 		paths := []string{"/v1/avatars/list", "/v1/avatars/list_inferences", "/v1/lipsync/list", "/v1/events", "/v1/webhooks/endpoints"}
-		filters := 0
 		for i, path := range paths {
 			_, cursor := s.page(path, url.Values{"limit": {"1"}})
-			for _, parameter := range s.document().Paths.Value(path).Get.Parameters {
-				described := parameter.Value.Schema.Value
-				value := "2026-01-02T00:00:00Z"
-				if len(described.Enum) > 0 {
-					value = described.Enum[len(described.Enum)-1].(string)
-				}
-				switch parameter.Value.Name {
-				case "cursor", "limit", "attempts", "X-Request-Id": // they select nothing
-				default:
-					filters++
-					refused(path, cursor, parameter.Value.Name, value)
-				}
-			}
-			refused(paths[(i+1)%len(paths)], cursor, "limit", "1")
+			refused(paths[(i+1)%len(paths)], cursor)
 			for i := range cursor {
 				if changed := cursor[:i] + string("AB"[len(cursor[i:])%2]) + cursor[i+1:]; changed != cursor {
-					refused(path, changed, "limit", "1")
+					refused(path, changed)
 				}
 			}
-			refused(path, cursor[:len(cursor)-4], "limit", "1")
+			refused(path, cursor[:len(cursor)-4])
 			s.token = bob
-			refused(path, cursor, "limit", "1")
+			refused(path, cursor)
 			s.token = own
-		}
-		if filters != 14 {
-			s.t.Errorf("the lists have %d filters", filters)
 		}
 	})
 }
