@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -75,27 +76,31 @@ func createFlags(k kind) []cli.Flag {
 }
 
 func (p *program) create(ctx context.Context, command *cli.Command, c *client.Client, k kind) error {
+	key := cmp.Or(command.String("idempotency-key"), uuid.NewString())
+	flags := "--idempotency-key " + key
 	for _, file := range k.files {
 		if err := p.uploadFlag(ctx, c, command, file); err != nil {
 			return err
+		}
+		if command.String(file.name) != "" { // uploaded again, the file would have another URL
+			flags += fmt.Sprintf(" --%s '%s'", file.url, command.String(file.url))
 		}
 	}
 	call, err := k.creation(command)
 	if err != nil {
 		return err
 	}
-	key := cmp.Or(command.String("idempotency-key"), uuid.NewString())
 	s, err := send(ctx, c, call, client.WithIdempotencyKey(key))
 	switch {
 	case err != nil:
-		return withKey(err, key)
 	case command.Bool("watch"):
-		return p.watch(ctx, command, c, k, s)
+		err = p.watch(ctx, command, c, k, s)
 	case command.Bool("json"):
-		return commandline.PrintJSON(p.Stdout, s)
+		err = commandline.PrintJSON(p.Stdout, s)
+	default:
+		_, err = fmt.Fprintln(p.Stdout, commandline.Printable(s.id()))
 	}
-	_, err = fmt.Fprintln(p.Stdout, commandline.Printable(s.id()))
-	return err
+	return withFlags(err, flags)
 }
 
 // creation returns the request with the members in the flags.
@@ -133,10 +138,10 @@ func idempotencyKeyFlag(verb string) cli.Flag {
 	return &cli.StringFlag{Name: "idempotency-key", Usage: "idempotency key; repeating the command with the same key " + verb + " nothing", DefaultText: "random"}
 }
 
-// withKey adds the idempotency key to an error after which the call can be repeated.
-func withKey(err error, key string) error {
-	if errors.Is(err, client.ErrOutcomeUnknown) || errors.Is(err, client.ErrServer) {
-		return fmt.Errorf("%w (to retry without a duplicate, use --idempotency-key %s)", err, key)
+// withFlags adds flags to an error after which the command can be repeated, such as that of a full disk for its output.
+func withFlags(err error, flags string) error {
+	if errors.Is(err, client.ErrOutcomeUnknown) || errors.Is(err, client.ErrServer) || errors.As(err, new(*fs.PathError)) {
+		return fmt.Errorf("%w (to retry without a duplicate, use %s)", err, flags)
 	}
 	return err
 }

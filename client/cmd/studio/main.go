@@ -7,7 +7,7 @@
 // secret.
 //
 // With --json, a command prints one JSON object per line, if it prints anything but a file. Every creation has an
-// idempotency key. Studio prints the key if the outcome of the creation is unknown.
+// idempotency key. Studio prints the key if the outcome of the creation is unknown, or its output cannot be written.
 package main
 
 import (
