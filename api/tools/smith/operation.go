@@ -328,7 +328,7 @@ func (s *Smith) operation() {
 		if strings.HasSuffix(path, "}") && s.chance(30) {
 			s.use("path suffix")
 			s.paths[path] = s.sibling(own, shared)
-			path += pick(s, ":check", ".json", "-x")
+			path += pick(s, ":check", ".json", "-x", "('x')", "%3Ax")
 		}
 	}
 	if (method == "put" || method == "post" || method == "patch") && s.chance(90) {

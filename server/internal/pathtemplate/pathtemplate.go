@@ -64,12 +64,14 @@ func parseSegment(text string) (s Segment, err error) {
 		case found && literal == "" && len(s.Names) > 0:
 			return Segment{}, errAmbiguous
 		}
-		if unescaped, err := url.PathUnescape(literal); err == nil {
-			literal = unescaped
+		unescaped, err := url.PathUnescape(literal)
+		if err != nil {
+			unescaped = literal
 		}
-		if found || len(s.Names) > 0 {
-			literal = (&url.URL{Path: literal}).EscapedPath()
+		if found || len(s.Names) > 0 { // with the escapes of the document, which clients send as they are
+			unescaped = (&url.URL{Path: unescaped, RawPath: literal}).EscapedPath()
 		}
+		literal = unescaped
 		s.literals = append(s.literals, literal)
 		s.size += len(literal)
 		if !found {
