@@ -82,8 +82,9 @@
 // the first of these that one of them allows. Where OpenAPI is silent, this package decides:
 //
 //   - A query parameter or cookie that the document does not declare is ignored. But an exploded object that
-//     has no properties, or has additionalProperties that are not false, takes all undeclared parameters. The
-//     members of other parameters and the API keys of the operation are declared.
+//     has no properties, or has patternProperties, or has additionalProperties or unevaluatedProperties that are
+//     not false, takes all undeclared parameters. The members of other parameters and the API keys of the operation
+//     are declared.
 //   - A list or object whose text is empty is empty, if it has delimiters. An empty required scalar is missing.
 //   - A deepObject has scalars, and arrays of them whose key is repeated. Nested keys are refused.
 //   - An exploded value in cookies is several cookies.

@@ -58,7 +58,7 @@ func (d *Document) templates(paths *Node) {
 	if paths == nil {
 		return
 	}
-	shapes := make(map[string]bool)
+	shapes := make(map[string]string) // and the path of each
 	for _, m := range paths.Members {
 		if strings.HasPrefix(m.Name, "x-") {
 			continue
@@ -68,10 +68,10 @@ func (d *Document) templates(paths *Node) {
 		case err != nil:
 			d.Fail(paths.Key(m), err.Error())
 			continue
-		case shapes[t.Shape]:
-			d.Fail(paths.Key(m), "differs from another path in the names of its parameters only")
+		case shapes[t.Shape] != "":
+			d.Fail(paths.Key(m), "differs from "+shapes[t.Shape]+" in the names of its parameters only")
 		}
-		shapes[t.Shape] = true
+		shapes[t.Shape] = m.Name
 		item := d.Resolve(m.Value)
 		if item == nil {
 			continue

@@ -73,7 +73,8 @@ func (s *Shape) Declares(name string) bool {
 // IsOpen reports whether an object is meant to have members that are not declared.
 func (s *Shape) IsOpen() bool {
 	return len(s.Names()) == 0 || slices.ContainsFunc(s.parts, func(n *Node) bool {
-		return n.hasAdditional && !n.closed || len(n.patterns) > 0
+		u := n.unevaluatedProperties
+		return n.hasAdditional && !n.closed || len(n.patterns) > 0 || u != nil && !u.closed
 	})
 }
 
