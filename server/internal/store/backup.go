@@ -145,6 +145,9 @@ func openBackup(ctx context.Context, path string) (_ *sql.DB, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 { // which immutable ignores
+		return nil, fmt.Errorf("%w: its latest changes are in %s; use both files as the database, or back it up", ErrDamaged, path+"-wal")
+	}
 	db, err := sql.Open("sqlite", anyModeDSN(path, "mode=ro&immutable=1"))
 	if err != nil {
 		return nil, err
