@@ -10,6 +10,7 @@ import (
 	"math"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -149,8 +150,17 @@ func Topic(name, summary, text string) *cli.Command {
 	return &cli.Command{Name: name, Usage: summary, Description: text, Category: topicCategory, CustomHelpTemplate: "{{.Description}}", HideHelp: true}
 }
 
-// Line returns the text of an error as one line.
-func Line(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+// Line returns the text of an error as one line, without the value of a flag that package cli quotes: it may contain a
+// password.
+func Line(err error) string {
+	text := err.Error()
+	begin, rest, _ := strings.Cut(text, " \"")
+	value, invalid := strconv.QuotedPrefix(`"` + rest)
+	if invalid == nil && (begin == "invalid value" || begin == "could not parse") {
+		text = strings.ReplaceAll(text, " "+value, "")
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
 
 // Version returns the version that the go command has stamped into the program: the tag of the commit, or its time and
 // hash.

@@ -30,10 +30,6 @@ func mediaFlags() []cli.Flag {
 		mediaFlag("a directory next to the database"),
 		setting(&cli.StringFlag{
 			Name: "public-url", Usage: "URL of this service for clients; links, and URLs of files that are not in a bucket, begin with it", DefaultText: "http:// and --addr",
-			Validator: func(text string) error {
-				_, err := publicURL(text)
-				return err
-			},
 		}),
 	}
 }

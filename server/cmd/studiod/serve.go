@@ -177,7 +177,7 @@ func serve(ctx context.Context, command *cli.Command) error {
 		cfg.Addr = cmp.Or(cfg.Sockets.Addr(), cfg.Addr)
 	}
 	if cfg.PublicURL, err = publicURL(command.String("public-url")); err != nil {
-		return commandline.Usage(err)
+		return usagef("--public-url %w", err)
 	}
 	cfg.Console = command.Bool("console")
 	cfg.Demo = command.Bool("demo")
