@@ -56,7 +56,7 @@ func TestMapError_mapsErrorsToResponses(t *testing.T) {
 	handler, log := setup(t, service{getAvatar: func(context.Context, string) (gen.GetAvatarResponseObject, error) {
 		return nil, failure
 	}}, func(cfg *server.Config) {
-		cfg.ValidateResponses = server.ResponsesUnchecked
+		cfg.ValidateResponses = false
 		cfg.MapError = func(ctx context.Context, _ error) *server.Error {
 			if caller, _ := server.PrincipalFrom(ctx); caller.UserID != "ada" {
 				t.Errorf("the caller is %v", caller)
@@ -169,7 +169,7 @@ func TestWrap_andAdmitMayBufferTheResponse(t *testing.T) {
 		"in memory":    holding,
 		"until a time": func(next http.Handler) http.Handler { return http.TimeoutHandler(next, time.Minute, "") },
 	} {
-		for _, check := range []server.ResponseCheck{server.ResponsesUnchecked, server.ResponsesEnforced} {
+		for _, check := range []bool{false, true} {
 			handler, _ := setup(t, service{getAvatar: func(context.Context, string) (gen.GetAvatarResponseObject, error) {
 				return gen.GetAvatar200JSONResponse{AvatarID: "a-1", Status: gen.AvatarStatusPublished}, nil
 			}}, func(cfg *server.Config) { cfg.Wrap, cfg.Admit, cfg.ValidateResponses = wrap, wrap, check })
@@ -216,7 +216,7 @@ func TestLayers_mayReplaceTheContext(t *testing.T) {
 			}}
 		},
 	} {
-		for _, check := range []server.ResponseCheck{server.ResponsesUnchecked, server.ResponsesEnforced} {
+		for _, check := range []bool{false, true} {
 			var failed error
 			handler, _ := setup(t, service{getAvatar: func(ctx context.Context, _ string) (gen.GetAvatarResponseObject, error) {
 				caller, _ := server.PrincipalFrom(ctx)

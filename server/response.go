@@ -10,20 +10,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// ResponseCheck selects what to do with responses that do not match the document.
-type ResponseCheck int
-
-// The check buffers a response in memory until it is complete. A response whose media type is not JSON, text
-// or a form is streamed instead, and only its status, headers and content type are checked. If the document has an
-// itemSchema for it, each item is checked before it is sent.
-const (
-	// ResponsesUnchecked sends all responses as they are written. It is the default.
-	ResponsesUnchecked ResponseCheck = iota
-	// ResponsesEnforced logs invalid responses and sends 500 instead. If an item is invalid, the stream ends with a
-	// problem document, as package stream describes.
-	ResponsesEnforced
-)
-
+// checkResponses is the layer of Config.ValidateResponses.
 func checkResponses(operation *validate.Operation, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		buffered := &bufferedResponse{ResponseWriter: w, operation: operation, header: w.Header().Clone()}

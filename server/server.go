@@ -95,9 +95,12 @@ type Config struct {
 	// Validation configures the validator: the limit on body sizes, and whether to serve a document with unsupported
 	// parts. The defaults are those of [validate.Load]. Its Security and Fail have no effect.
 	Validation validate.Config
-	// ValidateResponses selects what to do with responses that do not match the document. Defaults to
-	// [ResponsesUnchecked].
-	ValidateResponses ResponseCheck
+	// ValidateResponses logs each response that does not match the document, and sends 500 instead. For that, a response
+	// is kept in memory until it is complete. A response whose media type is not JSON, text or a form is sent as it is
+	// written, and only its status, headers and content type are checked. If the document has an itemSchema for it,
+	// each item is checked before it is sent; an invalid one ends the stream with a problem document, as package stream
+	// describes.
+	ValidateResponses bool
 	// OnResponse is called once for each request, also those to unknown paths, when its response has been
 	// written or its connection broken, with the context of the request, for counting. It may be called
 	// concurrently.
@@ -129,7 +132,7 @@ func New(implementation gen.StrictServerInterface, cfg Config) (http.Handler, er
 func newHandler(cfg Config, validator *validate.Validator, register func(*router)) (http.Handler, error) {
 	router := newRouter(validator, func(operation *validate.Operation, handler http.HandlerFunc) http.Handler {
 		next := operation.Handler(requireResponse(handler), writeProblem)
-		if cfg.ValidateResponses != ResponsesUnchecked {
+		if cfg.ValidateResponses {
 			next = checkResponses(operation, next)
 		}
 		if cfg.Admit != nil {

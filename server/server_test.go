@@ -52,7 +52,7 @@ func setup(t *testing.T, implementation gen.StrictServerInterface, change ...fun
 	t.Helper()
 	var log bytes.Buffer
 	cfg := server.Config{
-		Authenticator: tokens, Logger: slog.New(slog.NewJSONHandler(&log, nil)), ValidateResponses: server.ResponsesEnforced,
+		Authenticator: tokens, Logger: slog.New(slog.NewJSONHandler(&log, nil)), ValidateResponses: true,
 	}
 	for _, f := range change {
 		f(&cfg)
@@ -214,7 +214,7 @@ func TestHandler_abortsATruncatedResponse(t *testing.T) {
 	for _, begin := range []bool{true, false} {
 		handler, log := setup(t, service{login: func(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error) {
 			return truncated{begin}, nil
-		}}, func(cfg *server.Config) { cfg.ValidateResponses = server.ResponsesUnchecked })
+		}}, func(cfg *server.Config) { cfg.ValidateResponses = false })
 		server := httptest.NewServer(handler)
 		t.Cleanup(server.Close)
 		response, err := server.Client().Post(server.URL+"/users/login", "application/json", strings.NewReader(`{"email":"a","password":"b"}`))

@@ -58,7 +58,7 @@ func (s *streamer) serve(cfg *Config) http.HandlerFunc {
 }
 
 // do returns the body of the response, and what was logged.
-func (s *streamer) do(t *testing.T, check ResponseCheck) (status int, body, log string, err error) {
+func (s *streamer) do(t *testing.T, check bool) (status int, body, log string, err error) {
 	t.Helper()
 	validator := harness.Try(validate.Load([]byte(streamsDocument), validate.Config{}))(t)
 	var logged bytes.Buffer
@@ -88,17 +88,17 @@ func TestStreams_checkEachItem(t *testing.T) {
 		s := &streamer{mediaType: mediaType, length: "3", items: func(_ context.Context, yield func(string, error) bool) {
 			_ = yield("a", nil) && yield("abc", nil) && yield("b", nil)
 		}}
-		for check, want := range map[ResponseCheck]string{
-			ResponsesUnchecked: item("a") + item("abc") + item("b"),
-			ResponsesEnforced:  item("a"),
+		for check, want := range map[bool]string{
+			false: item("a") + item("abc") + item("b"),
+			true:  item("a"),
 		} {
 			status, body, log, err := s.do(t, check)
 			rest, ok := strings.CutPrefix(body, want)
-			if status != http.StatusOK || !ok || err != nil || strings.Contains(rest, `"status":500`) != (check == ResponsesEnforced) {
-				t.Errorf("%d: %d %q, %v", check, status, body, err)
+			if status != http.StatusOK || !ok || err != nil || strings.Contains(rest, `"status":500`) != check {
+				t.Errorf("%t: %d %q, %v", check, status, body, err)
 			}
-			if strings.Contains(log, "does not match the document") != (check != ResponsesUnchecked) || strings.Contains(rest, "maxLength") {
-				t.Errorf("%d: logged %s, sent %q", check, log, rest)
+			if strings.Contains(log, "does not match the document") != check || strings.Contains(rest, "maxLength") {
+				t.Errorf("%t: logged %s, sent %q", check, log, rest)
 			}
 		}
 	}
@@ -117,9 +117,9 @@ func TestStreams_endWithAnError(t *testing.T) {
 		s := &streamer{mediaType: "text/event-stream", length: "3", items: func(_ context.Context, yield func(string, error) bool) {
 			yield("", test.err)
 		}}
-		status, body, log, err := s.do(t, ResponsesEnforced)
+		status, body, log, err := s.do(t, true)
 		s.length = "x" // does not match the document, which prevents the stream
-		if prevented, _, _, _ := s.do(t, ResponsesEnforced); prevented != http.StatusInternalServerError {
+		if prevented, _, _, _ := s.do(t, true); prevented != http.StatusInternalServerError {
 			t.Errorf("with a wrong header: %d", prevented)
 		}
 		if status != http.StatusOK || err != nil || !strings.HasPrefix(body, "event: error\ndata: {") || !strings.Contains(body, test.body) ||
@@ -136,7 +136,7 @@ func TestStreams_abortAfterAPanic(t *testing.T) {
 		yield("a", nil)
 		panic("oh")
 	}}
-	status, body, log, err := s.do(t, ResponsesUnchecked)
+	status, body, log, err := s.do(t, false)
 	if status != http.StatusOK || body != "\"a\"\n" || !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(log, "msg=panic") || !strings.Contains(log, "status=200 bytes=4 ") {
 		t.Errorf("%d %q, %v, logged %s", status, body, err, log)
 	}

@@ -78,7 +78,7 @@ func New(cfg Config) (*Service, error) {
 		Authenticator: s.tokens, MapError: rest.MapError,
 		Validation: validate.Config{AnonymousBodyBytes: rest.AnonymousBodyBytes},
 		Middleware: []gen.StrictMiddlewareFunc{s.tokens.Middleware},
-		Logger:     cfg.Logger, ValidateResponses: server.ResponsesEnforced,
+		Logger:     cfg.Logger, ValidateResponses: true,
 	})
 	return s, err
 }

@@ -71,7 +71,7 @@ type daemonConfig struct {
 	TrustedProxies    realip.Proxies
 	MaxMediaBytes     int64 // see studio.Config for this and the next one
 	MaxVideoSeconds   int64
-	ValidateResponses server.ResponseCheck
+	ValidateResponses bool
 	StopTimeout       time.Duration
 	Collector         string // URL of the OpenTelemetry collector; "" disables traces
 	Admin             adminConfig

@@ -18,7 +18,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
-	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/api/passwords"
 	"github.com/avatarstudio/avatarstudio/server/internal/render"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
@@ -88,7 +87,7 @@ func startDaemon(t *testing.T, change ...func(*daemonConfig)) *testDaemon {
 	log := &harness.Buffer{}
 	cfg := daemonConfig{
 		Addr: "127.0.0.1:0", Database: studiotest.NewSQLite(t), Passwords: studiotest.WeakPasswords{}, AutoConsent: true, AllowHTTP: true, AllowNetworks: loopback(),
-		ValidateResponses: server.ResponsesEnforced, StopTimeout: stopTimeout, Logger: slog.New(slog.NewTextHandler(log, nil)),
+		ValidateResponses: true, StopTimeout: stopTimeout, Logger: slog.New(slog.NewTextHandler(log, nil)),
 	}
 	for _, f := range change {
 		f(&cfg)

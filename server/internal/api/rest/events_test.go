@@ -17,7 +17,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
-	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
@@ -28,7 +27,7 @@ func onSQLite(t *testing.T, test func(s *setup, db *store.Store)) {
 	t.Helper()
 	t.Parallel()
 	db := studiotest.Open(t, studiotest.NewSQLite(t))
-	test(newSetup(t, db, server.ResponsesEnforced), db)
+	test(newSetup(t, db), db)
 }
 
 // addEvents creates an avatar with a webhook that gets published, and a lip-sync without one that succeeds. It returns

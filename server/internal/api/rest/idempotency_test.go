@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
-	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
@@ -30,7 +29,7 @@ func TestIdempotencyKey_getsTheFirstResponse(t *testing.T) {
 		}
 	}
 	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
-		s, ctx := newSetup(t, db, server.ResponsesEnforced), t.Context()
+		s, ctx := newSetup(t, db), t.Context()
 		avatar := s.record("POST", avatars, `{"title":"Ada"}`, map[string]string{"x-workspace-id": s.workspace.ID}).AvatarID
 		s.publish(avatar)
 		send := func(path, key string) (status int, answer string) {

@@ -35,7 +35,7 @@ type setup struct {
 	codes     map[string]bool // of all errors that do returned
 }
 
-func newSetup(t testing.TB, db studio.Store, responses server.ResponseCheck) *setup {
+func newSetup(t testing.TB, db studio.Store) *setup {
 	t.Helper()
 	s := &setup{t: t, store: db, clock: studiotest.NewClock(), codes: map[string]bool{}}
 	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, s.clock.Now)
@@ -45,7 +45,7 @@ func newSetup(t testing.TB, db studio.Store, responses server.ResponseCheck) *se
 	s.studio = studio.New(cfg)
 	tokens.APIKeys = &auth.APIKeys{Check: s.studio.CheckAPIKey, Now: s.clock.Now}
 	s.handler, err = server.New(rest.New(s.studio), server.Config{
-		Authenticator: tokens, MapError: rest.MapError, ValidateResponses: responses,
+		Authenticator: tokens, MapError: rest.MapError, ValidateResponses: true,
 		Logger: slog.New(slog.NewTextHandler(&s.log, nil)),
 	})
 	s.check(err)
@@ -69,14 +69,14 @@ func (s *setup) login(email string) studio.TokenPair {
 func inMemory(t *testing.T, test func(s *setup)) {
 	t.Helper()
 	t.Parallel()
-	test(newSetup(t, memstore.New(), server.ResponsesEnforced))
+	test(newSetup(t, memstore.New()))
 }
 
 // eachSetup runs a test on each kind of database.
 func eachSetup(t *testing.T, test func(s *setup)) {
 	t.Helper()
 	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) { test(newSetup(t, db, server.ResponsesEnforced)) })
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) { test(newSetup(t, db)) })
 }
 
 func (s *setup) check(err error) {

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
@@ -19,7 +18,7 @@ import (
 func TestWorkspaceKey_staysInItsWorkspace(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		s := newSetup(t, db, server.ResponsesEnforced)
+		s := newSetup(t, db)
 		avatar, _ := s.addEvents()
 		_, err := db.ExhaustEvents(t.Context(), avatar, s.clock.Now(), studio.ReasonSchedule)
 		s.check(err)
@@ -119,7 +118,7 @@ func TestWorkspaceKey_staysInItsWorkspace(t *testing.T) {
 func TestWorkspaceKey_streamsItsWorkspace(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		s := newSetup(t, db, server.ResponsesEnforced)
+		s := newSetup(t, db)
 		other, err := s.studio.AddWorkspace(t.Context(), "", "Ads")
 		s.check(err)
 		s.check(s.studio.AddMember(t.Context(), other.ID, s.user.Email))
