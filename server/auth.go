@@ -122,7 +122,7 @@ func (a *authentication) authenticate(r *http.Request) (*http.Request, error) {
 func (a *authentication) checkCredentials(ctx context.Context, x *exchange, credentials []Credential) (context.Context, error) {
 	for _, credential := range credentials {
 		next, principal, err := a.authenticator.Authenticate(ctx, credential)
-		if err != nil {
+		if err = notNil(err); err != nil {
 			x.log().DebugContext(ctx, "credential refused", "request_id", x.requestID(), "operation", credential.OperationID,
 				"scheme", credential.Scheme, "err", credential.redacted(err))
 			refused := &Error{Status: http.StatusUnauthorized, Detail: credential.rejectionDetail()}
@@ -150,7 +150,7 @@ func (cfg *Config) checkAuthenticator(validator *validate.Validator) error {
 		for _, alternative := range operation.Security() {
 			for _, requirement := range alternative {
 				if cfg.Authenticator == nil {
-					return errNoAuthenticator
+					return errors.New("server: Config.Authenticator is required: the document has operations that need credentials")
 				}
 				if only == nil {
 					only = &requirement
@@ -165,5 +165,3 @@ func (cfg *Config) checkAuthenticator(validator *validate.Validator) error {
 	}
 	return nil
 }
-
-var errNoAuthenticator = errors.New("server: Config.Authenticator is required: the document has operations that need credentials")

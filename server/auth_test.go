@@ -23,7 +23,7 @@ import (
 // caller.
 func serveSecured(t *testing.T, security string, authenticator Authenticator, logger ...*slog.Logger) (http.Handler, error) {
 	t.Helper()
-	validator, err := validate.Load([]byte(`{
+	validator := harness.Try(validate.Load([]byte(`{
 		"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {"/p": {
 			"get": {"operationId": "get", "security": `+security+`, "responses": {"200": {"description": "D"}}}}},
 		"components": {"securitySchemes": {
@@ -31,8 +31,7 @@ func serveSecured(t *testing.T, security string, authenticator Authenticator, lo
 			"header": {"type": "apiKey", "in": "header", "name": "x-key"}, "query": {"type": "apiKey", "in": "query", "name": "key"},
 			"cookie": {"type": "apiKey", "in": "cookie", "name": "session"}, "tls": {"type": "mutualTLS"},
 			"oidc": {"type": "openIdConnect", "openIdConnectUrl": "https://id.example.com"},
-			"digest": {"type": "http", "scheme": "digest"}}}}`), validate.Config{Lenient: func(*validate.DocumentError) {}})
-	harness.Check(t, err)
+			"digest": {"type": "http", "scheme": "digest"}}}}`), validate.Config{Lenient: func(*validate.DocumentError) {}}))(t)
 	return newHandler(Config{Authenticator: authenticator, Logger: append(logger, slog.New(slog.DiscardHandler))[0]}, validator, func(router *router) {
 		router.HandleFunc("GET /p", func(w http.ResponseWriter, r *http.Request) {
 			principal, ok := PrincipalFrom(r.Context())
@@ -107,8 +106,7 @@ func TestHandler_authenticatesByTheSecurityOfTheDocument(t *testing.T) {
 		{`[{"digest": []}, {"header": []}]`, "X-Key: a", "/p", "header=a[] true header=a[]"},
 		{`[]`, "Authorization: Bearer bad", "/p", " false <nil>"},
 	} {
-		handler, err := serveSecured(t, test.security, testAuthenticator{})
-		harness.Check(t, err)
+		handler := harness.Try(serveSecured(t, test.security, testAuthenticator{}))(t)
 		request := httptest.NewRequest(http.MethodGet, test.target, http.NoBody)
 		for line := range strings.SplitSeq(test.header, "\n") {
 			name, value, _ := strings.Cut(line, ": ")
@@ -150,13 +148,12 @@ func TestAuthentication_logsWhyItRefusesWithoutSecrets(t *testing.T) {
 			{Busy(time.Second, errors.New("no answer about "+secret)), 503},
 		} {
 			var log strings.Builder
-			handler, err := serveSecured(t, `[{"`+scheme+`": []}, {"query": []}]`, authenticatorFunc(func(c Credential) error {
+			handler := harness.Try(serveSecured(t, `[{"`+scheme+`": []}, {"query": []}]`, authenticatorFunc(func(c Credential) error {
 				if c.Scheme == "query" {
 					return nil
 				}
 				return test.err
-			}), slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
-			harness.Check(t, err)
+			}), slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))))(t)
 			said := strings.NewReplacer(secret, "[secret]", escaped, "[secret]").Replace(test.err.Error())
 			want := `"level":"DEBUG","msg":"credential refused","request_id":"r-1","operation":"get","scheme":"` + scheme + `","err":"` + said + `"`
 			for target, status := range map[string]int{"/p": test.status, "/p?key=a": 200} {
@@ -204,8 +201,7 @@ func TestNew_rejectsAnAuthenticatorFuncForOtherSchemes(t *testing.T) {
 func TestCredential_formatsWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	credential := Credential{Scheme: "basic", Username: "hunter", Password: "hunter2", Token: "hunter3"}
-	encoded, err := json.Marshal(credential)
-	harness.Check(t, err)
+	encoded := harness.Try(json.Marshal(credential))(t)
 	var log strings.Builder
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("json", "credential", credential)
 	slog.New(slog.NewTextHandler(&log, nil)).Info("text", "credential", &credential)

@@ -28,14 +28,14 @@ type trackedResponse struct {
 }
 
 func (w *trackedResponse) begin(status int) {
-	if w.status == 0 && status >= http.StatusOK {
+	if w.status == 0 && (status >= http.StatusOK || status == http.StatusSwitchingProtocols) {
 		w.status = status
 	}
 }
 
 func (w *trackedResponse) WriteHeader(status int) {
+	w.ResponseWriter.WriteHeader(status) // panics if it is no status
 	w.begin(status)
-	w.ResponseWriter.WriteHeader(status)
 }
 
 func (w *trackedResponse) Write(body []byte) (int, error) {

@@ -95,14 +95,13 @@ func (c Credential) redacted(err error) error {
 	if err == nil {
 		return nil
 	}
-	text := err.Error()
-	safe := text
+	safe := err.Error()
 	for _, secret := range []string{c.Token, c.Password} {
 		if secret != "" {
 			safe = strings.NewReplacer(secret, "[secret]", url.QueryEscape(secret), "[secret]").Replace(safe)
 		}
 	}
-	if safe == text {
+	if safe == err.Error() {
 		return err
 	}
 	return errors.New(safe)

@@ -2,7 +2,10 @@ package server
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
+	"reflect"
+	"strings"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
@@ -33,7 +36,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	text := "server: " + http.StatusText(e.Status)
+	text := strings.TrimSpace(fmt.Sprintf("server: %d %s", e.Status, http.StatusText(e.Status)))
 	if e.Code != "" {
 		text += " (" + e.Code + ")"
 	}
@@ -60,13 +63,14 @@ func Busy(retryAfter time.Duration, cause error) *Error {
 
 // toError returns the response for err.
 func toError(err error) *Error {
-	if known := (*Error)(nil); errors.As(err, &known) {
-		if known == nil || known.Status < http.StatusBadRequest || known.Status > 599 {
+	err = notNil(err)
+	if known, ok := errors.AsType[*Error](err); ok {
+		if known.Status < http.StatusBadRequest || known.Status > 599 {
 			return internalError(err)
 		}
 		return known
 	}
-	if invalid := (*validate.Error)(nil); errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*validate.Error](err); ok {
 		violations := make([]gen.Violation, len(invalid.Violations))
 		for i, v := range invalid.Violations {
 			violations[i] = gen.Violation{Pointer: v.Pointer, Keyword: v.Keyword, Detail: v.Detail}
@@ -77,6 +81,14 @@ func toError(err error) *Error {
 		return &Error{Status: http.StatusServiceUnavailable, Detail: "The service is shutting down."}
 	}
 	return internalError(err)
+}
+
+// notNil returns err, or an error that says so if it is a nil pointer, whose methods could panic.
+func notNil(err error) error {
+	if v := reflect.ValueOf(err); v.Kind() == reflect.Pointer && v.IsNil() {
+		return internalError(fmt.Errorf("the error is a nil %T", err))
+	}
+	return err
 }
 
 // internalError returns the response for a failure of the service.

@@ -235,6 +235,7 @@ func (h *rootHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer h.recover(x, r)
 	h.next.ServeHTTP(x, r)
+	x.begin(http.StatusOK) // which net/http sends if nothing was written
 }
 
 // log writes the access log line. It logs the route instead of the path, because paths may contain anything,

@@ -12,8 +12,8 @@ type Response struct {
 	// OperationID is the id that [OperationID] returns. It is "" if the path and method are no operation of
 	// the document.
 	OperationID string
-	// Status is the HTTP status of the response, whether it arrived or not. It is 0 if there was none, or if an error
-	// with a cause would have been a 5xx but the connection had broken before.
+	// Status is the HTTP status of the response, whether it arrived or not. It is 0 if a handler aborted the connection
+	// before the response, or if an error with a cause would have been a 5xx but the connection had broken before.
 	Status   int
 	Duration time.Duration
 	// Violations are the violations of the problem document that was sent, if any. The set of keywords is

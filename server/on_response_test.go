@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +31,15 @@ func TestHandler_callsOnResponseForEachRequest(t *testing.T) {
 				t.Errorf("the context of %+v is not that of the request", a)
 			}
 		}
+		cfg.Wrap = func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if sent, ok := strings.CutPrefix(r.URL.Path, "/sends/"); !ok {
+					next.ServeHTTP(w, r)
+				} else if status := try(strconv.Atoi(sent))(t); status > 0 {
+					w.WriteHeader(status)
+				}
+			})
+		}
 	})
 	for _, test := range []struct {
 		method, path, body string
@@ -44,6 +54,9 @@ func TestHandler_callsOnResponseForEachRequest(t *testing.T) {
 		{"GET", "/projects/v2", "", nil, "listProjects", 401, nil},
 		{"DELETE", "/users/login", "", nil, "", 405, nil},
 		{"GET", "/nowhere", "", nil, "", 404, nil},
+		{"GET", "/sends/0", "", nil, "", 200, nil}, // nothing
+		{"GET", "/sends/101", "", nil, "", 101, nil},
+		{"GET", "/sends/1000", "", nil, "", 500, nil}, // panics
 	} {
 		got, login = nil, test.login
 		do(handler, test.method, test.path, test.body)

@@ -156,6 +156,7 @@ func newHandler(cfg Config, validator *validate.Validator, register func(*router
 
 // writeError responds with an error of the middleware or the implementation.
 func (cfg *Config) writeError(w http.ResponseWriter, r *http.Request, err error) {
+	err = notNil(err)
 	_, known := errors.AsType[*Error](err)
 	_, invalid := errors.AsType[*validate.Error](err)
 	if !known && !invalid && cfg.MapError != nil {
