@@ -28,8 +28,7 @@ func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
 // A creation allocates little more than http.Client and encoding/json do for the same request and response.
 func TestAllocations_areCloseToPlainHTTP(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts for the process
 	const most = 15
-	body, err := json.Marshal(gen.Avatar{AvatarID: avatarID, Status: gen.AvatarStatusPublished, Title: new("Ada"), CreatedAt: &moment})
-	check(t, err)
+	body := try(json.Marshal(gen.Avatar{AvatarID: avatarID, Status: gen.AvatarStatusPublished, Title: new("Ada"), CreatedAt: &moment}))(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "application/json")
@@ -40,10 +39,8 @@ func TestAllocations_areCloseToPlainHTTP(t *testing.T) { //nolint:paralleltest /
 	c := newClient(t, static, func(c *client.Config) { c.BaseURL, c.Transport = server.URL, own.Transport })
 	request := gen.CreateAvatarRequest{Title: gen.Value("Ada"), Webhook: gen.Value(gen.WebhookSwitch{Enabled: gen.Value(true)})}
 	alone := testing.AllocsPerRun(100, func() {
-		content, err := json.Marshal(request)
-		check(t, err)
-		bare, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/v1/avatars/create_avatar", bytes.NewReader(content))
-		check(t, err)
+		content := bytes.NewReader(try(json.Marshal(request))(t))
+		bare := try(http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/v1/avatars/create_avatar", content))(t)
 		for _, name := range []string{"Authorization", "Content-Type", "Accept", "User-Agent", "Idempotency-Key"} {
 			bare.Header[name] = []string{"application/json"}
 		}

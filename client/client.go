@@ -19,7 +19,8 @@
 //   - [ErrInvalid] (400, 413, 415, 422), [ErrNotFound] (404) and [ErrConflict] (409): change the request.
 //   - [ErrUnauthorized] (401, even with a renewed token if the request can be sent again) and [ErrForbidden] (403):
 //     change the credentials.
-//   - [ErrRateLimited] (429) and [ErrServer] (5xx): retry later, after Error.RetryAfter.
+//   - [ErrRateLimited] (429) and [ErrServer] (5xx, and what is no status of a response): retry later, after
+//     Error.RetryAfter.
 //   - [ErrDecode]: the response is a success that the document does not allow, or is larger than 64 MiB.
 //   - [ErrCut], joined to the cause: a stream broke off.
 //   - [ErrOutcomeUnknown], joined to another class: the call failed, but the write may have succeeded.

@@ -22,7 +22,7 @@ var (
 	ErrNotFound     = errors.New("client: no such record")                                     // 404
 	ErrConflict     = errors.New("client: the state of the record does not allow the request") // 409
 	ErrRateLimited  = errors.New("client: too many requests")                                  // 429
-	ErrServer       = errors.New("client: the service failed")                                 // 5xx
+	ErrServer       = errors.New("client: the service failed")                                 // 5xx, and what is no status
 	ErrDecode       = errors.New("client: the response does not match the document")           // 2xx
 )
 
@@ -135,10 +135,10 @@ func (e *Error) class() error {
 	case http.StatusTooManyRequests:
 		return ErrRateLimited
 	}
-	switch e.StatusCode / 100 {
-	case 2:
+	switch {
+	case e.StatusCode/100 == 2:
 		return ErrDecode
-	case 5:
+	case e.StatusCode < 200 || e.StatusCode >= 500: // RFC 9110, section 15: what is no status is a 5xx
 		return ErrServer
 	}
 	return nil

@@ -41,7 +41,7 @@ const (
 	FailureTLS      Failure = "tls"      // the handshake failed or the certificate is not trusted
 	FailureTimeout  Failure = "timeout"  // a deadline passed before the response headers were complete
 	FailureReset    Failure = "reset"    // the connection ended without a response
-	FailureProtocol Failure = "protocol" // the response headers are not HTTP, too large or truncated
+	FailureProtocol Failure = "protocol" // the response headers are not HTTP, too large or truncated; Status is 0
 	FailureStatus   Failure = "status"   // the status of the response is not 2xx
 	FailureCanceled Failure = "canceled" // the context of the caller ended before there was a response
 )

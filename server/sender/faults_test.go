@@ -140,6 +140,7 @@ func TestSend_endsByTheDeadline(t *testing.T) {
 		{"1 MB of headers", faultserver.HugeHeaders(1 << 20), 0, sender.FailureProtocol, false},
 		{"1 MB in many headers", faultserver.ManyHeaders(1 << 17), 0, sender.FailureProtocol, false},
 		{"20 KB in many headers", faultserver.Raw("HTTP/1.1 200 OK\r\n" + strings.Repeat("X:\r\n", 5<<10) + "\r\n"), 0, sender.FailureProtocol, false},
+		{"no status", faultserver.Raw("HTTP/1.1 099 OK\r\n\r\n"), 0, sender.FailureProtocol, false},
 		{"broken status line", faultserver.Raw("HTTP/1.1 OK 200\r\n\r\n"), 0, sender.FailureProtocol, false},
 		{"not HTTP", faultserver.Raw("220 smtp.example ESMTP\r\n"), 0, sender.FailureProtocol, false},
 		{"two lengths", faultserver.Raw("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"), 0, sender.FailureProtocol, false},

@@ -185,6 +185,10 @@ func (s *Sender) newRequest(ctx context.Context, method, rawURL string, body io.
 // the status was received in time and is decisive.
 func (a Attempt) withResponse(response *http.Response, now time.Time) Attempt {
 	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode < http.StatusContinue { // which net/http lets through
+		a.Failure = FailureProtocol
+		return a
+	}
 	a.Status = response.StatusCode
 	a.RetryAfter = retryAfter(response.Header.Get("Retry-After"), now)
 	if !a.Delivered() {
