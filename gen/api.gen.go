@@ -1231,10 +1231,8 @@ type WebhookTestRequest struct {
 	WebhookURL string `json:"webhook_url"`
 }
 
-// AvatarFilter defines model for AvatarFilter.
 type AvatarFilter = string
 
-// AvatarID defines model for AvatarID.
 type AvatarID = string
 
 // AvatarStatusFilter is the status of an avatar.
@@ -1246,19 +1244,14 @@ type AvatarID = string
 //   - consent_failed: user consent was not obtained.
 type AvatarStatusFilter = AvatarStatus
 
-// ChangedWorkspaceID defines model for ChangedWorkspaceID.
 type ChangedWorkspaceID = string
 
-// EventID defines model for EventID.
 type EventID = string
 
-// EventIDFilter defines model for EventIDFilter.
 type EventIDFilter = string
 
-// EventSequence defines model for EventSequence.
 type EventSequence = int64
 
-// EventSignature defines model for EventSignature.
 type EventSignature = string
 
 // EventStateFilter is the state of the delivery of an event to its webhook URL.
@@ -1269,58 +1262,42 @@ type EventSignature = string
 //   - none: no webhook is registered.
 type EventStateFilter = EventState
 
-// EventTimestamp defines model for EventTimestamp.
 type EventTimestamp = string
 
-// EventTrace defines model for EventTrace.
 type EventTrace = string
 
 // EventTypeFilter is the type of a notification.
 type EventTypeFilter = EventType
 
-// IdempotencyKey defines model for IdempotencyKey.
 type IdempotencyKey = string
 
-// InferenceID defines model for InferenceID.
 type InferenceID = string
 
 // InferenceStatusFilter is the status of a video or a lip-sync. Notifications contain only final states.
 type InferenceStatusFilter = InferenceStatus
 
-// LanguageFilter defines model for LanguageFilter.
 type LanguageFilter = string
 
-// LastEventID defines model for LastEventID.
 type LastEventID = string
 
-// LipsyncID defines model for LipsyncID.
 type LipsyncID = string
 
-// PageCursor defines model for PageCursor.
 type PageCursor = string
 
-// PageLimit defines model for PageLimit.
 type PageLimit = int
 
-// ProjectWorkspaceID defines model for ProjectWorkspaceID.
 type ProjectWorkspaceID = string
 
-// Since defines model for Since.
 type Since = time.Time
 
-// SubjectIDFilter defines model for SubjectIDFilter.
 type SubjectIDFilter = string
 
-// TitleFilter defines model for TitleFilter.
 type TitleFilter = string
 
-// Until defines model for Until.
 type Until = time.Time
 
-// WithAttempts defines model for WithAttempts.
 type WithAttempts = bool
 
-// WorkspaceID defines model for WorkspaceID.
 type WorkspaceID = string
 
 // BadRequest is an error (RFC 9457). It never contains a submitted value.
@@ -1410,7 +1387,7 @@ type WebhookRefused = Problem
 // WrongCredentials are an error (RFC 9457). It never contains a submitted value.
 type WrongCredentials = Problem
 
-// ListProjectsParams defines parameters for ListProjects.
+// ListProjectsParams are the parameters of ListProjects.
 type ListProjectsParams struct {
 	// Returns only records whose title contains this text. Case is ignored as Unicode folds it: `STRASSE` is in
 	// `Straße`, and the four letters i of Turkish are one. It makes no difference how accents are encoded and how
@@ -1423,13 +1400,13 @@ type ListProjectsParams struct {
 	WorkspaceID WorkspaceID `json:"x-workspace-id"`
 }
 
-// GetAvatarParams defines parameters for GetAvatar.
+// GetAvatarParams are the parameters of GetAvatar.
 type GetAvatarParams struct {
 	// The `avatar_id` that create_avatar returned.
 	AvatarID AvatarID `form:"avatar_id" json:"avatar_id"`
 }
 
-// CreateAvatarParams defines parameters for CreateAvatar.
+// CreateAvatarParams are the parameters of CreateAvatar.
 type CreateAvatarParams struct {
 	// Id of a workspace of the caller. The record becomes a project of this workspace, and its id is the `project_id`.
 	// If the header is missing, the record becomes a project of the only workspace of the caller, or of none if the caller
@@ -1445,7 +1422,7 @@ type CreateAvatarParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
-// CreateVideoParams defines parameters for CreateVideo.
+// CreateVideoParams are the parameters of CreateVideo.
 type CreateVideoParams struct {
 	// Id of a workspace of the caller. The record becomes a project of this workspace, and its id is the `project_id`.
 	// If the header is missing, the record becomes a project of the only workspace of the caller, or of none if the caller
@@ -1461,13 +1438,13 @@ type CreateVideoParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
-// GetVideoParams defines parameters for GetVideo.
+// GetVideoParams are the parameters of GetVideo.
 type GetVideoParams struct {
 	// The `inference_id` that create_video returned.
 	InferenceID InferenceID `form:"inference_id" json:"inference_id"`
 }
 
-// ListAvatarsParams defines parameters for ListAvatars.
+// ListAvatarsParams are the parameters of ListAvatars.
 type ListAvatarsParams struct {
 	// Maximum number of records in a page. Defaults to 20. A page of large records has fewer.
 	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
@@ -1486,7 +1463,7 @@ type ListAvatarsParams struct {
 	Title *TitleFilter `form:"title,omitempty" json:"title,omitempty"`
 }
 
-// ListVideosParams defines parameters for ListVideos.
+// ListVideosParams are the parameters of ListVideos.
 type ListVideosParams struct {
 	// Maximum number of records in a page. Defaults to 20. A page of large records has fewer.
 	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
@@ -1508,7 +1485,7 @@ type ListVideosParams struct {
 	AvatarID *AvatarFilter `form:"avatar_id,omitempty" json:"avatar_id,omitempty"`
 }
 
-// ListEventsParams defines parameters for ListEvents.
+// ListEventsParams are the parameters of ListEvents.
 type ListEventsParams struct {
 	// Order of the list. Defaults to `newest`, which is the newest event first.
 	Order *EventOrder `form:"order,omitempty" json:"order,omitempty"`
@@ -1541,7 +1518,7 @@ type ListEventsParams struct {
 	Cursor *PageCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
-// ReplayEventsParams defines parameters for ReplayEvents.
+// ReplayEventsParams are the parameters of ReplayEvents.
 type ReplayEventsParams struct {
 	// Makes it safe to retry the request. For 24 hours, a repeated request with the same key, operation,
 	// `x-workspace-id` and body returns the response to the first request and creates nothing. Nothing that has changed
@@ -1552,13 +1529,13 @@ type ReplayEventsParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
-// StreamEventsParams defines parameters for StreamEvents.
+// StreamEventsParams are the parameters of StreamEvents.
 type StreamEventsParams struct {
 	// The `id` of the last item that the client has processed. If it is missing, the stream begins with the next event.
 	LastEventID *LastEventID `json:"Last-Event-ID,omitempty"`
 }
 
-// CreateLipsyncParams defines parameters for CreateLipsync.
+// CreateLipsyncParams are the parameters of CreateLipsync.
 type CreateLipsyncParams struct {
 	// Id of a workspace of the caller. The record becomes a project of this workspace, and its id is the `project_id`.
 	// If the header is missing, the record becomes a project of the only workspace of the caller, or of none if the caller
@@ -1574,13 +1551,13 @@ type CreateLipsyncParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
-// GetLipsyncParams defines parameters for GetLipsync.
+// GetLipsyncParams are the parameters of GetLipsync.
 type GetLipsyncParams struct {
 	// The `inference_id` that create_lipsync returned.
 	InferenceID LipsyncID `form:"inference_id" json:"inference_id"`
 }
 
-// ListLipsyncsParams defines parameters for ListLipsyncs.
+// ListLipsyncsParams are the parameters of ListLipsyncs.
 type ListLipsyncsParams struct {
 	// Maximum number of records in a page. Defaults to 20. A page of large records has fewer.
 	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
@@ -1599,19 +1576,19 @@ type ListLipsyncsParams struct {
 	Title *TitleFilter `form:"title,omitempty" json:"title,omitempty"`
 }
 
-// UpdateProjectParams defines parameters for UpdateProject.
+// UpdateProjectParams are the parameters of UpdateProject.
 type UpdateProjectParams struct {
 	// Id of the workspace of the project.
 	ChangedWorkspaceID *ChangedWorkspaceID `json:"x-workspace-id,omitempty"`
 }
 
-// ListVoicesParams defines parameters for ListVoices.
+// ListVoicesParams are the parameters of ListVoices.
 type ListVoicesParams struct {
 	// Returns only the voices that match this language (BCP 47), as in `create_video`.
 	Language *LanguageFilter `form:"language,omitempty" json:"language,omitempty"`
 }
 
-// ListEndpointsParams defines parameters for ListEndpoints.
+// ListEndpointsParams are the parameters of ListEndpoints.
 type ListEndpointsParams struct {
 	// Maximum number of records in a page. Defaults to 20. A page of large records has fewer.
 	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
@@ -1620,46 +1597,46 @@ type ListEndpointsParams struct {
 	Cursor *PageCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
-// LoginJSONRequestBody defines body for Login for application/json ContentType.
+// LoginJSONRequestBody is a body of Login.
 type LoginJSONRequestBody = LoginRequest
 
-// LogoutJSONRequestBody defines body for Logout for application/json ContentType.
+// LogoutJSONRequestBody is a body of Logout.
 type LogoutJSONRequestBody = LogoutRequest
 
-// RefreshTokensJSONRequestBody defines body for RefreshTokens for application/json ContentType.
+// RefreshTokensJSONRequestBody is a body of RefreshTokens.
 type RefreshTokensJSONRequestBody = RefreshRequest
 
-// CreateAvatarJSONRequestBody defines body for CreateAvatar for application/json ContentType.
+// CreateAvatarJSONRequestBody is a body of CreateAvatar.
 type CreateAvatarJSONRequestBody = CreateAvatarRequest
 
-// CreateVideoJSONRequestBody defines body for CreateVideo for application/json ContentType.
+// CreateVideoJSONRequestBody is a body of CreateVideo.
 type CreateVideoJSONRequestBody = CreateVideoRequest
 
-// DeleteAvatarJSONRequestBody defines body for DeleteAvatar for application/json ContentType.
+// DeleteAvatarJSONRequestBody is a body of DeleteAvatar.
 type DeleteAvatarJSONRequestBody = DeleteAvatarRequest
 
-// DeleteVideoJSONRequestBody defines body for DeleteVideo for application/json ContentType.
+// DeleteVideoJSONRequestBody is a body of DeleteVideo.
 type DeleteVideoJSONRequestBody = DeleteInferenceRequest
 
-// SubmitConsentJSONRequestBody defines body for SubmitConsent for application/json ContentType.
+// SubmitConsentJSONRequestBody is a body of SubmitConsent.
 type SubmitConsentJSONRequestBody = ConsentRequest
 
-// ReplayEventsJSONRequestBody defines body for ReplayEvents for application/json ContentType.
+// ReplayEventsJSONRequestBody is a body of ReplayEvents.
 type ReplayEventsJSONRequestBody = ReplayRequest
 
-// CreateLipsyncJSONRequestBody defines body for CreateLipsync for application/json ContentType.
+// CreateLipsyncJSONRequestBody is a body of CreateLipsync.
 type CreateLipsyncJSONRequestBody = CreateLipsyncRequest
 
-// DeleteLipsyncJSONRequestBody defines body for DeleteLipsync for application/json ContentType.
+// DeleteLipsyncJSONRequestBody is a body of DeleteLipsync.
 type DeleteLipsyncJSONRequestBody = DeleteInferenceRequest
 
-// UpdateProjectJSONRequestBody defines body for UpdateProject for application/json ContentType.
+// UpdateProjectJSONRequestBody is a body of UpdateProject.
 type UpdateProjectJSONRequestBody = UpdateProjectRequest
 
-// SetEndpointJSONRequestBody defines body for SetEndpoint for application/json ContentType.
+// SetEndpointJSONRequestBody is a body of SetEndpoint.
 type SetEndpointJSONRequestBody = SetEndpointRequest
 
-// TestWebhookJSONRequestBody defines body for TestWebhook for application/json ContentType.
+// TestWebhookJSONRequestBody is a body of TestWebhook.
 type TestWebhookJSONRequestBody = WebhookTestRequest
 
 // unmarshalNullable decodes a member that may be missing or null.
@@ -2990,7 +2967,6 @@ type ListProjectsResponseObject interface {
 }
 
 // ListProjects200JSONResponse is a response with status 200.
-
 type ListProjects200JSONResponse ProjectList
 
 // VisitListProjectsResponse writes the response.
@@ -2999,7 +2975,6 @@ func (response ListProjects200JSONResponse) VisitListProjectsResponse(w http.Res
 }
 
 // BadRequest400ApplicationProblemPlusJSONResponse is a response with status 400.
-
 type BadRequest400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
@@ -3010,7 +2985,6 @@ func (response BadRequest400ApplicationProblemPlusJSONResponse) VisitListProject
 }
 
 // Unauthorized401ApplicationProblemPlusJSONResponse is a response with status 401.
-
 type Unauthorized401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
@@ -3021,7 +2995,6 @@ func (response Unauthorized401ApplicationProblemPlusJSONResponse) VisitListProje
 }
 
 // Forbidden403ApplicationProblemPlusJSONResponse is a response with status 403.
-
 type Forbidden403ApplicationProblemPlusJSONResponse struct {
 	ForbiddenApplicationProblemPlusJSONResponse
 }
@@ -3032,7 +3005,6 @@ func (response Forbidden403ApplicationProblemPlusJSONResponse) VisitListProjects
 }
 
 // TooManyRequests429ApplicationProblemPlusJSONResponse is a response with status 429.
-
 type TooManyRequests429ApplicationProblemPlusJSONResponse struct {
 	TooManyRequestsApplicationProblemPlusJSONResponse
 }
@@ -3043,7 +3015,6 @@ func (response TooManyRequests429ApplicationProblemPlusJSONResponse) VisitListPr
 }
 
 // InternalServerError500ApplicationProblemPlusJSONResponse is a response with status 500.
-
 type InternalServerError500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
@@ -3054,7 +3025,6 @@ func (response InternalServerError500ApplicationProblemPlusJSONResponse) VisitLi
 }
 
 // NotImplemented501ApplicationProblemPlusJSONResponse is a response with status 501.
-
 type NotImplemented501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
@@ -3065,7 +3035,6 @@ func (response NotImplemented501ApplicationProblemPlusJSONResponse) VisitListPro
 }
 
 // ServiceUnavailable503ApplicationProblemPlusJSONResponse is a response with status 503.
-
 type ServiceUnavailable503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
@@ -3086,7 +3055,6 @@ type LoginResponseObject interface {
 }
 
 // Login200JSONResponse is a response with status 200.
-
 type Login200JSONResponse TokenPair
 
 // VisitLoginResponse writes the response.
@@ -3100,7 +3068,6 @@ func (response BadRequest400ApplicationProblemPlusJSONResponse) VisitLoginRespon
 }
 
 // WrongCredentials401ApplicationProblemPlusJSONResponse is a response with status 401.
-
 type WrongCredentials401ApplicationProblemPlusJSONResponse struct {
 	WrongCredentialsApplicationProblemPlusJSONResponse
 }
@@ -3111,7 +3078,6 @@ func (response WrongCredentials401ApplicationProblemPlusJSONResponse) VisitLogin
 }
 
 // ContentTooLarge413ApplicationProblemPlusJSONResponse is a response with status 413.
-
 type ContentTooLarge413ApplicationProblemPlusJSONResponse struct {
 	ContentTooLargeApplicationProblemPlusJSONResponse
 }
@@ -3122,7 +3088,6 @@ func (response ContentTooLarge413ApplicationProblemPlusJSONResponse) VisitLoginR
 }
 
 // UnsupportedMediaType415ApplicationProblemPlusJSONResponse is a response with status 415.
-
 type UnsupportedMediaType415ApplicationProblemPlusJSONResponse struct {
 	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
 }
@@ -3133,7 +3098,6 @@ func (response UnsupportedMediaType415ApplicationProblemPlusJSONResponse) VisitL
 }
 
 // TooManyTries429ApplicationProblemPlusJSONResponse is a response with status 429.
-
 type TooManyTries429ApplicationProblemPlusJSONResponse struct {
 	TooManyTriesApplicationProblemPlusJSONResponse
 }
@@ -3219,7 +3183,6 @@ type RefreshTokensResponseObject interface {
 }
 
 // RefreshTokens200JSONResponse is a response with status 200.
-
 type RefreshTokens200JSONResponse TokenPair
 
 // VisitRefreshTokensResponse writes the response.
@@ -3273,7 +3236,6 @@ type GetAvatarResponseObject interface {
 }
 
 // GetAvatar200JSONResponse is a response with status 200.
-
 type GetAvatar200JSONResponse Avatar
 
 // VisitGetAvatarResponse writes the response.
@@ -3297,7 +3259,6 @@ func (response Forbidden403ApplicationProblemPlusJSONResponse) VisitGetAvatarRes
 }
 
 // NotFound404ApplicationProblemPlusJSONResponse is a response with status 404.
-
 type NotFound404ApplicationProblemPlusJSONResponse struct {
 	NotFoundApplicationProblemPlusJSONResponse
 }
@@ -3340,7 +3301,6 @@ type CreateAvatarResponseObject interface {
 }
 
 // CreateAvatar200JSONResponse is a response with status 200.
-
 type CreateAvatar200JSONResponse Avatar
 
 // VisitCreateAvatarResponse writes the response.
@@ -3364,7 +3324,6 @@ func (response Forbidden403ApplicationProblemPlusJSONResponse) VisitCreateAvatar
 }
 
 // KeyConflict409ApplicationProblemPlusJSONResponse is a response with status 409.
-
 type KeyConflict409ApplicationProblemPlusJSONResponse struct {
 	KeyConflictApplicationProblemPlusJSONResponse
 }
@@ -3385,7 +3344,6 @@ func (response UnsupportedMediaType415ApplicationProblemPlusJSONResponse) VisitC
 }
 
 // CreationRefused422ApplicationProblemPlusJSONResponse is a response with status 422.
-
 type CreationRefused422ApplicationProblemPlusJSONResponse struct {
 	CreationRefusedApplicationProblemPlusJSONResponse
 }
@@ -3396,7 +3354,6 @@ func (response CreationRefused422ApplicationProblemPlusJSONResponse) VisitCreate
 }
 
 // TooManyCreations429ApplicationProblemPlusJSONResponse is a response with status 429.
-
 type TooManyCreations429ApplicationProblemPlusJSONResponse struct {
 	TooManyCreationsApplicationProblemPlusJSONResponse
 }
@@ -3434,7 +3391,6 @@ type CreateVideoResponseObject interface {
 }
 
 // CreateVideo200JSONResponse is a response with status 200.
-
 type CreateVideo200JSONResponse Video
 
 // VisitCreateVideoResponse writes the response.
@@ -3453,7 +3409,6 @@ func (response Unauthorized401ApplicationProblemPlusJSONResponse) VisitCreateVid
 }
 
 // CreationForbidden403ApplicationProblemPlusJSONResponse is a response with status 403.
-
 type CreationForbidden403ApplicationProblemPlusJSONResponse struct {
 	CreationForbiddenApplicationProblemPlusJSONResponse
 }
@@ -3469,7 +3424,6 @@ func (response NotFound404ApplicationProblemPlusJSONResponse) VisitCreateVideoRe
 }
 
 // NotPublished409ApplicationProblemPlusJSONResponse is a response with status 409.
-
 type NotPublished409ApplicationProblemPlusJSONResponse struct {
 	NotPublishedApplicationProblemPlusJSONResponse
 }
@@ -3490,7 +3444,6 @@ func (response UnsupportedMediaType415ApplicationProblemPlusJSONResponse) VisitC
 }
 
 // VideoRefused422ApplicationProblemPlusJSONResponse is a response with status 422.
-
 type VideoRefused422ApplicationProblemPlusJSONResponse struct {
 	VideoRefusedApplicationProblemPlusJSONResponse
 }
@@ -3671,7 +3624,6 @@ type GetVideoResponseObject interface {
 }
 
 // GetVideo200JSONResponse is a response with status 200.
-
 type GetVideo200JSONResponse Video
 
 // VisitGetVideoResponse writes the response.
@@ -3730,7 +3682,6 @@ type ListAvatarsResponseObject interface {
 }
 
 // ListAvatars200JSONResponse is a response with status 200.
-
 type ListAvatars200JSONResponse AvatarList
 
 // VisitListAvatarsResponse writes the response.
@@ -3784,7 +3735,6 @@ type ListVideosResponseObject interface {
 }
 
 // ListVideos200JSONResponse is a response with status 200.
-
 type ListVideos200JSONResponse VideoList
 
 // VisitListVideosResponse writes the response.
@@ -3838,7 +3788,6 @@ type SubmitConsentResponseObject interface {
 }
 
 // SubmitConsent200JSONResponse is a response with status 200.
-
 type SubmitConsent200JSONResponse Avatar
 
 // VisitSubmitConsentResponse writes the response.
@@ -3867,7 +3816,6 @@ func (response NotFound404ApplicationProblemPlusJSONResponse) VisitSubmitConsent
 }
 
 // Final409ApplicationProblemPlusJSONResponse is a response with status 409.
-
 type Final409ApplicationProblemPlusJSONResponse struct {
 	FinalApplicationProblemPlusJSONResponse
 }
@@ -3918,7 +3866,6 @@ type ListEventsResponseObject interface {
 }
 
 // ListEvents200JSONResponse is a response with status 200.
-
 type ListEvents200JSONResponse EventList
 
 // VisitListEventsResponse writes the response.
@@ -3942,7 +3889,6 @@ func (response Forbidden403ApplicationProblemPlusJSONResponse) VisitListEventsRe
 }
 
 // RangeRefused422ApplicationProblemPlusJSONResponse is a response with status 422.
-
 type RangeRefused422ApplicationProblemPlusJSONResponse struct {
 	RangeRefusedApplicationProblemPlusJSONResponse
 }
@@ -3985,7 +3931,6 @@ type ReplayEventsResponseObject interface {
 }
 
 // ReplayEvents200JSONResponse is a response with status 200.
-
 type ReplayEvents200JSONResponse Replay
 
 // VisitReplayEventsResponse writes the response.
@@ -4024,7 +3969,6 @@ func (response UnsupportedMediaType415ApplicationProblemPlusJSONResponse) VisitR
 }
 
 // ReplayRefused422ApplicationProblemPlusJSONResponse is a response with status 422.
-
 type ReplayRefused422ApplicationProblemPlusJSONResponse struct {
 	ReplayRefusedApplicationProblemPlusJSONResponse
 }
@@ -4035,7 +3979,6 @@ func (response ReplayRefused422ApplicationProblemPlusJSONResponse) VisitReplayEv
 }
 
 // TooManyReplays429ApplicationProblemPlusJSONResponse is a response with status 429.
-
 type TooManyReplays429ApplicationProblemPlusJSONResponse struct {
 	TooManyReplaysApplicationProblemPlusJSONResponse
 }
@@ -4096,7 +4039,6 @@ func (response Forbidden403ApplicationProblemPlusJSONResponse) VisitStreamEvents
 }
 
 // TooManyStreams429ApplicationProblemPlusJSONResponse is a response with status 429.
-
 type TooManyStreams429ApplicationProblemPlusJSONResponse struct {
 	TooManyStreamsApplicationProblemPlusJSONResponse
 }
@@ -4134,7 +4076,6 @@ type CreateLipsyncResponseObject interface {
 }
 
 // CreateLipsync200JSONResponse is a response with status 200.
-
 type CreateLipsync200JSONResponse Lipsync
 
 // VisitCreateLipsyncResponse writes the response.
@@ -4278,7 +4219,6 @@ type GetLipsyncResponseObject interface {
 }
 
 // GetLipsync200JSONResponse is a response with status 200.
-
 type GetLipsync200JSONResponse Lipsync
 
 // VisitGetLipsyncResponse writes the response.
@@ -4337,7 +4277,6 @@ type ListLipsyncsResponseObject interface {
 }
 
 // ListLipsyncs200JSONResponse is a response with status 200.
-
 type ListLipsyncs200JSONResponse LipsyncList
 
 // VisitListLipsyncsResponse writes the response.
@@ -4393,7 +4332,6 @@ type UploadMediaResponseObject interface {
 }
 
 // UploadMedia201JSONResponse is a response with status 201.
-
 type UploadMedia201JSONResponse Media
 
 // VisitUploadMediaResponse writes the response.
@@ -4417,7 +4355,6 @@ func (response Forbidden403ApplicationProblemPlusJSONResponse) VisitUploadMediaR
 }
 
 // MediaTooLarge413ApplicationProblemPlusJSONResponse is a response with status 413.
-
 type MediaTooLarge413ApplicationProblemPlusJSONResponse struct {
 	MediaTooLargeApplicationProblemPlusJSONResponse
 }
@@ -4465,7 +4402,6 @@ type UpdateProjectResponseObject interface {
 }
 
 // UpdateProject200JSONResponse is a response with status 200.
-
 type UpdateProject200JSONResponse Project
 
 // VisitUpdateProjectResponse writes the response.
@@ -4494,7 +4430,6 @@ func (response NotFound404ApplicationProblemPlusJSONResponse) VisitUpdateProject
 }
 
 // ProjectConflict409ApplicationProblemPlusJSONResponse is a response with status 409.
-
 type ProjectConflict409ApplicationProblemPlusJSONResponse struct {
 	ProjectConflictApplicationProblemPlusJSONResponse
 }
@@ -4515,7 +4450,6 @@ func (response UnsupportedMediaType415ApplicationProblemPlusJSONResponse) VisitU
 }
 
 // ProjectRefused422ApplicationProblemPlusJSONResponse is a response with status 422.
-
 type ProjectRefused422ApplicationProblemPlusJSONResponse struct {
 	ProjectRefusedApplicationProblemPlusJSONResponse
 }
@@ -4556,7 +4490,6 @@ type ListVoicesResponseObject interface {
 }
 
 // ListVoices200JSONResponse is a response with status 200.
-
 type ListVoices200JSONResponse VoiceList
 
 // VisitListVoicesResponse writes the response.
@@ -4610,7 +4543,6 @@ type ListEndpointsResponseObject interface {
 }
 
 // ListEndpoints200JSONResponse is a response with status 200.
-
 type ListEndpoints200JSONResponse EndpointList
 
 // VisitListEndpointsResponse writes the response.
@@ -4663,7 +4595,6 @@ type RotateWebhookSecretResponseObject interface {
 }
 
 // RotateWebhookSecret200JSONResponse is a response with status 200.
-
 type RotateWebhookSecret200JSONResponse WebhookSecretList
 
 // VisitRotateWebhookSecretResponse writes the response.
@@ -4687,7 +4618,6 @@ func (response Forbidden403ApplicationProblemPlusJSONResponse) VisitRotateWebhoo
 }
 
 // TooManySecrets429ApplicationProblemPlusJSONResponse is a response with status 429.
-
 type TooManySecrets429ApplicationProblemPlusJSONResponse struct {
 	TooManySecretsApplicationProblemPlusJSONResponse
 }
@@ -4722,7 +4652,6 @@ type GetWebhookSecretsResponseObject interface {
 }
 
 // GetWebhookSecrets200JSONResponse is a response with status 200.
-
 type GetWebhookSecrets200JSONResponse WebhookSecretList
 
 // VisitGetWebhookSecretsResponse writes the response.
@@ -4776,7 +4705,6 @@ type SetEndpointResponseObject interface {
 }
 
 // SetEndpoint200JSONResponse is a response with status 200.
-
 type SetEndpoint200JSONResponse Endpoint
 
 // VisitSetEndpointResponse writes the response.
@@ -4845,7 +4773,6 @@ type TestWebhookResponseObject interface {
 }
 
 // TestWebhook200JSONResponse is a response with status 200.
-
 type TestWebhook200JSONResponse WebhookAttempt
 
 // VisitTestWebhookResponse writes the response.
@@ -4879,7 +4806,6 @@ func (response UnsupportedMediaType415ApplicationProblemPlusJSONResponse) VisitT
 }
 
 // WebhookRefused422ApplicationProblemPlusJSONResponse is a response with status 422.
-
 type WebhookRefused422ApplicationProblemPlusJSONResponse struct {
 	WebhookRefusedApplicationProblemPlusJSONResponse
 }
@@ -4890,7 +4816,6 @@ func (response WebhookRefused422ApplicationProblemPlusJSONResponse) VisitTestWeb
 }
 
 // TooManyTests429ApplicationProblemPlusJSONResponse is a response with status 429.
-
 type TooManyTests429ApplicationProblemPlusJSONResponse struct {
 	TooManyTestsApplicationProblemPlusJSONResponse
 }

@@ -6,12 +6,19 @@ import (
 )
 
 var (
-	namedComment  = regexp.MustCompile(`^(\t*// )(\w+) ([A-Z].*)$`)
-	declaration   = regexp.MustCompile(`^\t*(type |func (?:\([^)]*\) )?)?(\w+)(\(?)`)
-	articled      = regexp.MustCompile(`^(A|An|The) `)
-	blankComments = regexp.MustCompile(`(?m)^(\t*//\n)(?:\t*//\n)+`)
-	listComments  = regexp.MustCompile(`(?m)^(\t*//) - `)
+	namedComment = regexp.MustCompile(`^(\t*// )(\w+) ([A-Z].*)$`)
+	declaration  = regexp.MustCompile(`^\t*(type |func (?:\([^)]*\) )?)?(\w+)(\(?)`)
+	articled     = regexp.MustCompile(`^(A|An|The) `)
 )
+
+// rewritten are parts of comments, and what they become.
+var rewritten = [][2]string{
+	{`(?m)^(\t*//\n)(?:\t*//\n)+`, "$1"},
+	{`(?m)^(\t*//) - `, "$1   - "},
+	{`(?m)^// \S+ defines model for \S+\.\n`, ""}, // says no more than the name
+	{`(?m)^(// \S+Params) defines parameters for`, "$1 are the parameters of"},
+	{`(?m)^(// \S+Body) defines \w+ for (\S+?)(?: for \S+ ContentType)?\.$`, "$1 is a body of $2."},
+}
 
 // docComments rewrites the comments of oapi-codegen, which put a name in front of a description, as sentences:
 //
@@ -19,9 +26,11 @@ var (
 //   - "AvatarID Id of the avatar." of a field becomes "Id of the avatar."
 //   - "GetAvatar Read an avatar" of a function becomes "GetAvatar: read an avatar"
 //
-// It also indents lists and removes repeated empty lines.
+// It also indents lists and removes repeated empty lines and what says nothing.
 func docComments(code string) string {
-	code = listComments.ReplaceAllString(blankComments.ReplaceAllString(code, "$1"), "$1   - ")
+	for _, part := range rewritten {
+		code = regexp.MustCompile(part[0]).ReplaceAllString(code, part[1])
+	}
 	lines := strings.Split(code, "\n")
 	for i, line := range lines {
 		comment := namedComment.FindStringSubmatch(line)
