@@ -2,9 +2,10 @@
 //
 // A [Client] logs in when a call first needs an access token. It renews the token before it expires, or
 // when the service rejects it, with the refresh token, or otherwise with another login. Concurrent calls
-// share one login, which is retried as [Config].Retry says and does not end with their contexts, and its error. The
-// methods [Client.Login], [Client.RefreshTokens] and [Client.Logout] are about other tokens than those that the client
-// uses. The client does not follow redirects, and it logs nothing unless [Config].Logger is set.
+// share one login and its error. A login is retried as [Config].Retry says, and does not end with the contexts of the
+// calls. The methods [Client.Login], [Client.RefreshTokens] and [Client.Logout] are about other tokens than those that
+// the client uses. The client does not follow redirects. It logs nothing unless [Config].Logger is set, but net/http
+// logs what a service sends after the end of a response.
 //
 // In a request, gen.Value(v) sends a member with a value, gen.Null[T]() sends null, and a member that is
 // not set is omitted. JSON has U+FFFD for what is not UTF-8 in a text.

@@ -8,19 +8,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 )
 
-func TestUserAgent_isSentInEveryRequest(t *testing.T) {
-	t.Parallel()
-	s := newService()
-	mustGet(t, s.direct(t, func(c *client.Config) { c.UserAgent = "mine/1" }))
-	for _, request := range s.seen {
-		if got := request.header.Get("User-Agent"); got != "mine/1" {
-			t.Errorf("%s: %q", request.operation, got)
-		}
-	}
-}
-
-// Every path of the document is appended to the path of BaseURL.
-func TestBasePath_precedesEveryPath(t *testing.T) {
+// Every request, also those for a token, has the User-Agent, and the path of BaseURL before that of the document.
+func TestConfig_isOfEveryRequest(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"http://localhost/studio/v9", "http://localhost/studio/v9/", "http://localhost/studio/x/../v9"} {
 		s := newService()
@@ -28,8 +17,12 @@ func TestBasePath_precedesEveryPath(t *testing.T) {
 			http.StripPrefix("/studio/v9", http.HandlerFunc(s.answer)).ServeHTTP(w, r)
 			return true
 		}
-		c := s.direct(t, func(c *client.Config) { c.BaseURL = base })
-		mustGet(t, c)
+		mustGet(t, s.direct(t, func(c *client.Config) { c.BaseURL, c.UserAgent = base, "mine/1" }))
+		for _, request := range s.seen {
+			if got := request.header.Get("User-Agent"); got != "mine/1" || len(s.seen) != 2 {
+				t.Errorf("%s: %q", request.operation, got)
+			}
+		}
 		if s.count("GET /studio/v9/v1/avatars/avatar_details") != 1 {
 			t.Errorf("%s: %+v", base, s.seen)
 		}

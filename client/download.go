@@ -20,7 +20,7 @@ var (
 	errChanged = errors.New("client: the file has changed during the download")
 )
 
-// File identifies a file of an avatar, a video or a lip-sync for [Client.Download].
+// File identifies a file of an avatar, a video or a lip-sync for [Client.Download]. The zero File is invalid.
 type File struct {
 	address func(ctx context.Context, c *Client, options []CallOption) (*string, error)
 }

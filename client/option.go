@@ -67,7 +67,7 @@ func WithIdempotencyKey(key string) CallOption {
 	})
 }
 
-// WithWorkspace overrides [Config].Workspace.
+// WithWorkspace overrides [Config].Workspace. The id must not be empty.
 func WithWorkspace(id string) CallOption {
 	return optionFunc(func(c *call) { c.set(headerWorkspace, id, "WithWorkspace") })
 }

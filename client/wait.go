@@ -25,8 +25,8 @@ func UntilConsentPending() CallOption { return optionFunc(func(c *call) { c.unti
 // state. It keeps waiting while the avatar is consent_pending, unless [UntilConsentPending] is given. See
 // [Client.SubmitConsent].
 //
-// WaitAvatar polls the service, first after half a second and later every 5 seconds, and not before a Retry-After has
-// passed.
+// WaitAvatar polls the service at once, and then at intervals that grow from half a second to 5 seconds. Each is
+// shortened at random, to no less than its half, and is never shorter than a Retry-After.
 //
 // WaitAvatar polls again after a temporary failure, such as [ErrServer], [ErrRateLimited], no response, or
 // a temporary error of a [TokenSource]. If ctx ends after such a failure, the returned error wraps both

@@ -54,7 +54,7 @@ func (s *Service) nextFault(operation string) Fault {
 	return due.fault
 }
 
-// Status responds with an error instead of processing the call.
+// Status responds with an error instead of processing the call. The status is from 400 to 599.
 func Status(status int) Fault { return RetryAfter(status, 0) }
 
 // RetryAfter is [Status] with a Retry-After header, rounded up to seconds.
@@ -97,7 +97,8 @@ func DropAfter() Fault {
 	}
 }
 
-// DropMid processes the call and closes the connection after half of the response body.
+// DropMid processes the call and closes the connection after half of the response body. A response without a body
+// arrives as a whole.
 func DropMid() Fault {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

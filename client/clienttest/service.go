@@ -1,7 +1,7 @@
 // Package clienttest provides the service in memory, for tests of programs that call it. It runs behind an
 // httptest server, with the rules, the handlers and the validation of the real service, in package server/memory. It is
 // therefore the only package below client that imports packages below server. A request that the document forbids fails
-// the test.
+// the test, and so does a body above 1 MiB, even of an upload.
 //
 // An avatar, video or lip-sync keeps its status until the test changes it. The stream of events sends each change at
 // once. Notifications, and those that are sent again, are sent only by [Service.Deliver].

@@ -31,7 +31,8 @@ var (
 	ErrInProgress = errors.New("webhook: another request is handling this notification") // 503
 )
 
-// Receiver handles the notifications that are sent to one URL. It is safe for concurrent use.
+// Receiver handles the notifications that are sent to one URL. [NewReceiver] makes one; the zero Receiver is invalid. A
+// Receiver is safe for concurrent use.
 //
 // A notification may arrive more than once, and, after a replay, later than newer ones. A Receiver
 // acknowledges these notifications without calling the callback of their type:

@@ -116,8 +116,8 @@ type Message struct {
 	Sequence int64  // position in the events of its subject
 	Body     []byte // JSON, the same bytes in all attempts
 	Secrets  []standardwebhooks.Secret
-	// TraceParent is the traceparent header (W3C Trace Context). It is not signed. If empty, the header is
-	// not sent.
+	// TraceParent is the traceparent header (W3C Trace Context), which is not checked and not signed. If empty, the
+	// header is not sent.
 	TraceParent string
 }
 

@@ -45,7 +45,7 @@
 // # Documents
 //
 // Load accepts every document that follows OpenAPI 3.1 or 3.2, except for the following. OpenAPI allows these, but
-// Load could only ignore them, so that it does so only if [Config.Lenient] is set:
+// Load could only ignore them, and does so only if [Config.Lenient] is set:
 //
 //   - an unknown keyword, including those that 2020-12 has removed, such as dependencies
 //   - a $schema other than that of 2020-12, and therefore vocabularies and older drafts
@@ -67,7 +67,7 @@
 //   - an HTTP authentication scheme other than bearer and basic
 //
 // Rules of OpenAPI about what only people and other programs read, such as examples, tags, the variables of servers
-// and the flows of OAuth, are left to linters, besides the types of their members. So is the use of a component that
+// and the flows of OAuth, are left to linters, except for the types of their members. So is the use of a component that
 // nothing refers to. Load never accepts a schema that contains itself without a member or element in between, or a path
 // in which two parameters follow each other without a text in between.
 //
@@ -77,9 +77,9 @@
 //
 // A parameter is decoded by its style, with percent-decoding only in paths and queries, to the JSON that it
 // represents: null, a boolean or a number if the schema allows that type and the text has its syntax, and
-// otherwise a string. If the schema of a text allows several, the value is the first of these that matches this schema,
-// whatever that of its list says of several elements; if alternatives of an object give a member different types, it is
-// the first of these that one of them allows. Where OpenAPI is silent, this package decides:
+// otherwise a string. If the schema allows several of these types, the value is of the first, in this order, with which
+// it matches. An element of a list is decoded by the schema of the elements alone, and a member to which alternatives of
+// an object give different types by the first that one of them allows. Where OpenAPI is silent, this package decides:
 //
 //   - A query parameter or cookie that the document does not declare is ignored. But an exploded object that
 //     has no properties, or has patternProperties, or has additionalProperties or unevaluatedProperties that are
@@ -97,11 +97,12 @@
 // multipart/form-data are checked while they are read: a field before its first byte is returned, and at the end what
 // only an alternative says about it, a file for its media type, headers and size. Bodies of all other media types are
 // streamed with a limit on their size, and a schema can only constrain their length. The schema of a range such as */*
-// applies to JSON, and otherwise like that of a body that is streamed. A form field has the form that its encoding
-// declares. Without an encoding it is name=value, with name[key]=value for arrays and objects, or JSON for an object.
+// applies to a body in JSON; of any other body it can only constrain the length. A form field has the form that its
+// encoding declares. Without an encoding it is name=value, with name[key]=value for arrays and objects, or JSON for an
+// object. A multipart body has at most 100 parts, with at most 8 KiB of headers each.
 //
-// The items of a body with an itemSchema are checked one by one: the lines of application/jsonl and
-// application/x-ndjson, and server-sent events. OpenAPI 3.1 has no itemSchema, so
+// The items of a body with an itemSchema, of at most 1 MiB each, are checked one by one: the lines of application/jsonl
+// and application/x-ndjson, and server-sent events. OpenAPI 3.1 has no itemSchema, so
 // the extension x-itemSchema has the same meaning. A schema beside x-itemSchema is for programs that do not know the
 // extension; this package ignores it.
 //
@@ -147,12 +148,12 @@ type Config struct {
 	// Documents are the other documents that references may point to. Each key is the name or URI that a
 	// reference resolves to, relative to Name. Empty by default.
 	Documents map[string][]byte
-	// MaxBodyBytes limits the size of a request body in bytes. Defaults to 1 MiB.
+	// MaxBodyBytes limits the size of a request body in bytes. Defaults to 1 MiB. A negative limit is an error of Load.
 	MaxBodyBytes int64
 	// AnonymousBodyBytes limits the request bodies of public operations in bytes. Defaults to MaxBodyBytes.
 	AnonymousBodyBytes int64
 	// OperationBodyBytes limits the request bodies of single operations in bytes, by operation id. It
-	// overrides MaxBodyBytes and AnonymousBodyBytes.
+	// overrides MaxBodyBytes and AnonymousBodyBytes. An unknown id, and a limit that is not positive, is an error of Load.
 	OperationBodyBytes map[string]int64
 	// Lenient, if not nil, is called once for each part of the document that is unknown or not supported,
 	// instead of Load returning an error. Load ignores these members, keywords and formats: they constrain
