@@ -125,7 +125,10 @@ func (a *authentication) checkCredentials(ctx context.Context, x *exchange, cred
 		if err = notNil(err); err != nil {
 			x.log().DebugContext(ctx, "credential refused", "request_id", x.requestID(), "operation", credential.OperationID,
 				"scheme", credential.Scheme, "err", credential.redacted(err))
-			refused := &Error{Status: http.StatusUnauthorized, Detail: credential.rejectionDetail()}
+			refused := &Error{Status: http.StatusUnauthorized, Detail: "The credentials are not valid."}
+			if credential.Kind == validate.SecurityBearer {
+				refused.Detail = "The access token is not valid or has expired."
+			}
 			if known, ok := errors.AsType[*Error](err); ok {
 				*refused = *known
 				refused.Err = credential.redacted(known.Err)

@@ -82,14 +82,6 @@ func apiKeys(scheme *validate.SecurityScheme, r *http.Request) []string {
 	return values
 }
 
-// rejectionDetail returns the problem detail for a credential that the authenticator rejected.
-func (c Credential) rejectionDetail() string {
-	if c.Kind == validate.SecurityBearer {
-		return "The access token is not valid or has expired."
-	}
-	return "The credentials are not valid."
-}
-
 // redacted returns err, or if its text contains the token or the password, an error without them.
 func (c Credential) redacted(err error) error {
 	if err == nil {
