@@ -33,9 +33,8 @@ const (
 
 // render renders a claimed subject with a reserved worker. It frees the worker, and starts the next renderings if there
 // are any. After an error, or if ctx ends first, it releases the subject so that any process may claim it.
-func (p *Pool) render(ctx, stop context.Context, subject *studio.Subject) {
-	defer p.claimed.CompareAndDelete(subject.ID, subject) // another worker may have claimed it after a release
-	err := p.renderOnce(ctx, stop, *subject)
+func (p *Pool) render(ctx, stop context.Context, subject studio.Subject) {
+	err := p.renderOnce(ctx, stop, subject)
 	if err != nil {
 		if ctx.Err() == nil {
 			p.faults.Error(ctx, renderWork, err)
