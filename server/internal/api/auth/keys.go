@@ -10,6 +10,9 @@ import (
 	"log/slog"
 	"slices"
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/telemetry/faultlog"
 )
 
 const (
@@ -96,15 +99,15 @@ func (t *Tokens) verifier(id any) (key signingKey, known bool) {
 	return signingKey{}, false
 }
 
-// RunKeys calls read every 10 seconds until ctx ends, and SetKeys with its result. If that fails, it keeps the
-// current keys; of consecutive failures it logs the first, as a warning.
+// RunKeys calls read every 10 seconds until ctx ends, and SetKeys with its result. If that fails, it logs the error and
+// keeps the current keys.
 func (t *Tokens) RunKeys(ctx context.Context, read func(context.Context) ([]SigningKey, error), logger *slog.Logger) {
-	load := func(time.Time) error {
+	faults := faultlog.Log{Logger: logger}
+	for ; ctx.Err() == nil; studio.Pause(ctx, keysInterval) {
 		keys, err := read(ctx)
-		if err != nil {
-			return err
+		if err == nil {
+			err = t.SetKeys(keys)
 		}
-		return t.SetKeys(keys)
+		faults.Error(ctx, "signing keys", err)
 	}
-	reload(ctx, keysInterval, load, func(err error) { logger.WarnContext(ctx, "signing keys not read", "err", err) })
 }

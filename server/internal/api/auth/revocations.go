@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/telemetry/faultlog"
 )
 
 const (
@@ -77,30 +78,11 @@ func (r *Revocations) revoke(id string, at time.Time) {
 	}
 }
 
-// Run calls Load every [studio.RevocationInterval] until ctx ends. Of consecutive errors it logs the first.
+// Run calls Load every [studio.RevocationInterval] until ctx ends, and logs its errors.
 func (r *Revocations) Run(ctx context.Context) {
-	reload(ctx, studio.RevocationInterval, func(now time.Time) error { return r.Load(ctx, now) }, func(err error) {
-		r.Logger.WarnContext(ctx, "revocations of tokens not read", "err", err)
-	})
-}
-
-// reload calls load at each interval until ctx ends. It calls failed for the first of several consecutive
-// errors.
-func reload(ctx context.Context, interval time.Duration, load func(now time.Time) error, failed func(error)) {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	failing := false
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-ticker.C:
-			err := load(now)
-			if err != nil && !failing && ctx.Err() == nil {
-				failed(err)
-			}
-			failing = err != nil
-		}
+	faults := faultlog.Log{Logger: r.Logger}
+	for ; ctx.Err() == nil; studio.Pause(ctx, studio.RevocationInterval) {
+		faults.Error(ctx, "revocations", r.Load(ctx, time.Now()))
 	}
 }
 
