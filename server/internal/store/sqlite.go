@@ -30,10 +30,8 @@ const (
 	// that several commits have changed is copied once. A larger log would delay this commit by more than 100 ms on a
 	// slow disk.
 	checkpointPages = 4000
-	// A log that is larger than keptLog and than the file is emptied at once, so that it does not fill a small disk,
-	// and one that is larger than keptLog after idleTime without a write.
-	keptLog  = 1 << 20
-	idleTime = 10 * time.Second
+	// A log that is larger than keptLog and than the file is emptied, so that it does not fill a small disk.
+	keptLog = 1 << 20
 	// emptyPause is the time after which the log is emptied that readers, or a full disk, have prevented.
 	emptyPause = 100 * time.Millisecond
 )
@@ -57,7 +55,6 @@ type sqlite struct {
 	files      map[string]fs.FileInfo // the opened files, by path
 	size       atomic.Int64           // of the file, at its last check
 	logSize    atomic.Int64           // of the write-ahead log
-	written    atomic.Int64           // the last commit, as a Unix time in nanoseconds
 	notEmptied atomic.Int64           // the last time when the log could not be emptied
 	lost       chan struct{}
 	loseOnce   sync.Once
@@ -336,10 +333,6 @@ func (e *sqlite) emptyLog(ctx context.Context) bool {
 func (e *sqlite) changed(ctx context.Context) (bool, error) {
 	if err := e.checkFiles(); err != nil {
 		return false, err
-	}
-	if e.logSize.Load() > keptLog && time.Since(time.Unix(0, e.written.Load())) > idleTime {
-		e.written.Store(time.Now().UnixNano()) // once
-		e.emptyLog(ctx)
 	}
 	var version int64
 	err := e.writer.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"regexp"
 	"strings"
-	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
 )
@@ -36,7 +35,6 @@ func (e *sqlite) write(ctx context.Context, signal func(marks), change func(tran
 func (e *sqlite) commit(members []*member) {
 	ctx := context.WithoutCancel(members[0].ctx) // so that no member cancels the others
 	err := e.commitMembers(ctx, members)
-	e.written.Store(time.Now().UnixNano())
 	e.statements.prepareMissing(ctx)
 	for _, m := range members {
 		if m.err == nil {
