@@ -14,6 +14,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/runtime/weburl"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 const (
@@ -119,15 +120,9 @@ func (d *daemon) warnOfLocalFiles(ctx context.Context, bucket string) error {
 
 // sweepMedia periodically erases files that no record refers to.
 func (d *daemon) sweepMedia(stop context.Context) {
-	ticker := time.NewTicker(mediaSweepInterval)
-	defer ticker.Stop()
-	for stop.Err() == nil {
+	for ; stop.Err() == nil; studio.Pause(stop, mediaSweepInterval) {
 		if err := d.media.Sweep(stop, mediaGrace, d.studio.MediaNeeded); err != nil && stop.Err() == nil {
 			d.cfg.Logger.ErrorContext(stop, "deleting unused media failed", "err", err)
-		}
-		select {
-		case <-stop.Done():
-		case <-ticker.C:
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 // replay works off replays until stop ends. After each batch it pauses for as long as the batch took, so that other
@@ -21,10 +22,6 @@ func (d *Deliverer) replay(stop context.Context) {
 		case !next.IsZero():
 			wait = min(wait, max(next.Sub(d.Now()), time.Since(began)))
 		}
-		select {
-		case <-stop.Done():
-		case <-d.Store.Signal(store.SignalReplay):
-		case <-time.After(wait):
-		}
+		studio.Await(stop, d.Store.Signal(store.SignalReplay), wait)
 	}
 }

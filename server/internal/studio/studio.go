@@ -104,11 +104,15 @@ func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Microsecond) }
 
 // Pause waits for d or until ctx ends.
-func Pause(ctx context.Context, d time.Duration) {
+func Pause(ctx context.Context, d time.Duration) { Await(ctx, nil, d) }
+
+// Await waits for a signal, but for d at most, or until ctx ends.
+func Await(ctx context.Context, signal <-chan struct{}, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
+	case <-signal:
 	case <-timer.C:
 	}
 }

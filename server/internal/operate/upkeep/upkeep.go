@@ -65,13 +65,8 @@ func (cfg Config) prune(stop context.Context, faults *faultlog.Log) {
 
 // finishTasks finishes the tasks that are due.
 func (cfg Config) finishTasks(stop context.Context, faults *faultlog.Log) {
-	for stop.Err() == nil {
+	for ; stop.Err() == nil; studio.Await(stop, cfg.Store.Signal(store.SignalTask), taskInterval) {
 		faults.Error(stop, "task", cfg.Studio.FinishTasks(stop))
-		select {
-		case <-stop.Done():
-		case <-cfg.Store.Signal(store.SignalTask):
-		case <-time.After(taskInterval):
-		}
 	}
 }
 
