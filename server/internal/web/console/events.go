@@ -3,14 +3,12 @@ package console
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/runtime/standardwebhooks"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -172,7 +170,6 @@ type eventView struct {
 
 	DisplayURL string // without the query, which may contain a secret
 	Attempts   []studio.Attempt
-	Header     []property // of the latest attempt, or of one made now if there is none; nil without a webhook
 	Payload    string
 }
 
@@ -187,38 +184,5 @@ func (c *Console) event(w http.ResponseWriter, r *http.Request, s session) error
 	}
 	event := page.Events[0]
 	v := eventView{eventRow: newEventRow(event), DisplayURL: studio.WithoutQuery(event.URL), Attempts: page.Attempts[event.ID], Payload: string(event.Body)}
-	if v.URL != "" {
-		if v.Header, err = c.signedHeader(r, s, v); err != nil {
-			return err
-		}
-	}
 	return c.render(w, r, http.StatusOK, "event", view{Title: "Event about " + v.Name(), Section: eventsPath, Data: v})
-}
-
-// signedHeader returns the header of the latest attempt, signed with the secrets that are valid now.
-func (c *Console) signedHeader(r *http.Request, s session, v eventView) ([]property, error) {
-	texts, err := c.cfg.Studio.WebhookSecrets(r.Context(), s.ID)
-	if err != nil {
-		return nil, err
-	}
-	secrets, err := standardwebhooks.ParseSecrets(texts)
-	if err != nil {
-		return nil, err
-	}
-	at := time.Now()
-	if len(v.Attempts) > 0 {
-		at = v.Attempts[len(v.Attempts)-1].At
-	}
-	header := make(http.Header)
-	if err := standardwebhooks.Sign(header, v.ID, at, v.Body, secrets...); err != nil {
-		return nil, err
-	}
-	header.Set(standardwebhooks.HeaderSequence, fmt.Sprint(v.Sequence))
-	var properties []property
-	for _, name := range []string{
-		standardwebhooks.HeaderID, standardwebhooks.HeaderTimestamp, standardwebhooks.HeaderSequence, standardwebhooks.HeaderSignature,
-	} {
-		properties = append(properties, property{strings.ToLower(name), header.Get(name)})
-	}
-	return properties, nil
 }
