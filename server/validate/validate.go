@@ -58,7 +58,7 @@
 //   - a media type that differs from another one in its case or charset only
 //   - a schema that constrains more than the length of a body that is not JSON, text or a form, or of such a part its
 //     length twice, or only in an alternative
-//   - the style of a part, and the headers of a form field
+//   - the style of a part, and the headers of a form field, or its contentType unless it is JSON or text/plain
 //   - a schema beside an itemSchema
 //   - of OpenAPI 3.2: parameters in querystring, the style cookie, allowReserved outside of queries, security schemes
 //     by their URI, prefixEncoding, itemEncoding, an encoding in another encoding, an itemSchema of multipart bodies,

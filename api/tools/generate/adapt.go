@@ -14,6 +14,7 @@ import (
 func adapt(path string, document *openapi3.T) (map[string]*eventUnion, error) {
 	withoutRequestID(document)
 	shortNames(document)
+	ownNames(document)
 	mergeMediaRanges(document)
 	eachContent(document, addFieldStyles)
 	renameVariables(document)
@@ -42,12 +43,6 @@ func shareResponses(document *openapi3.T) {
 			}
 		}
 	})
-}
-
-// withoutCallbacks removes the callbacks of all operations. Each refers to a webhook of the document,
-// whose types oapi-codegen would declare twice.
-func withoutCallbacks(document *openapi3.T) {
-	eachOperation(document, func(_ *openapi3.PathItem, operation *openapi3.Operation) { operation.Callbacks = nil })
 }
 
 // withoutRequestID removes X-Request-Id from all requests and responses. The client and the server handle
@@ -122,6 +117,34 @@ func shortNames(document *openapi3.T) {
 		}
 		if name, ok := property.Value.Const.(string); ok && document.Webhooks[name] != nil {
 			extend(property, map[string]any{"x-go-type": "EventType"})
+		}
+	}
+}
+
+// ownNames names parameters and members beside a component with an x-go-name, which oapi-codegen would take for theirs.
+func ownNames(document *openapi3.T) {
+	const key = "x-go-name"
+	isNamed := func(ref *openapi3.SchemaRef) bool { return ref.Value.Extensions[key] != nil }
+	named := func(name string, ref *openapi3.SchemaRef, extensions map[string]any) map[string]any {
+		own := ref.Extensions[key]
+		switch s := ref.Value; {
+		case ref.Ref == "" && isNamed(ref):
+			own = s.Extensions[key]
+		case own == nil && slices.ContainsFunc(slices.Concat(openapi3.SchemaRefs{ref}, s.AllOf, s.AnyOf, s.OneOf), isNamed):
+			own = codegen.SchemaNameToTypeName(name)
+		case own == nil:
+			return extensions
+		}
+		return extended(extensions, map[string]any{key: own})
+	}
+	eachSchema(document, func(ref *openapi3.SchemaRef) {
+		for name, property := range ref.Value.Properties {
+			property.Extensions = named(name, property, property.Extensions)
+		}
+	})
+	for p := range partsOf(document).parameters {
+		if p.Schema != nil {
+			p.Extensions = named(p.Name, p.Schema, p.Extensions)
 		}
 	}
 }

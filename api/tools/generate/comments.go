@@ -3,6 +3,8 @@ package main
 import (
 	"regexp"
 	"strings"
+
+	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
 )
 
 var (
@@ -48,11 +50,11 @@ func docComments(code string) string {
 		name, text := comment[2], comment[3]
 		switch keyword := declared[1]; {
 		case keyword == "type " && articled.MatchString(text):
-			lines[i] = comment[1] + name + verb(name) + lowerFirst(text)
+			lines[i] = comment[1] + name + verb(name) + codegen.LowercaseFirstCharacter(text)
 		case keyword == "" && declared[3] == "":
 			lines[i] = comment[1] + text
 		case keyword != "type ":
-			lines[i] = comment[1] + name + ": " + lowerFirst(text)
+			lines[i] = comment[1] + name + ": " + codegen.LowercaseFirstCharacter(text)
 		}
 	}
 	return strings.Join(lines, "\n")

@@ -94,6 +94,12 @@ func (g *grammar) keyword(name string, value *yaml.Node) {
 		}
 	case hasWord("mapping paths properties", name):
 		g.names(value)
+	case name == "enum": // of all control characters in values, oapi-codegen knows no places
+		for _, element := range value.Content {
+			if strings.ContainsFunc(target(element).Value, unicode.IsControl) {
+				g.fail(openapi3.Location{Line: element.Line, Column: element.Column}, noConstant, element.Value)
+			}
+		}
 	case name == "defaultMapping":
 		g.fail(at, "defaultMapping is not generated: require the property, and map each of its values")
 	case name == "nullable":
@@ -259,7 +265,7 @@ func (g *grammar) parameter(p *openapi3.Parameter) {
 			}
 		}
 	case p.Style == "deepObject":
-		g.flatObject(p)
+		g.flatObject(p.Schema, placeOf(p.Schema, p.Origin), "use content: application/json")
 	case p.Style != "" && p.Style != usual:
 		g.fail(locate(p.Origin, "style"), "the style %s is not generated: use %s", p.Style, usual)
 	default:
@@ -315,16 +321,15 @@ func kindOf(ref *openapi3.SchemaRef) string {
 	return found
 }
 
-// flatObject refuses a parameter in the style deepObject whose members are not scalars.
-func (g *grammar) flatObject(p *openapi3.Parameter) {
-	at := placeOf(p.Schema, p.Origin)
-	if kind := kindOf(p.Schema); kind != "object" {
-		g.fail(at, "deepObject is generated for objects only, and this is %s: declare an object, or use content: application/json", cmp.Or(kind, "any value"))
+// flatObject refuses the schema of a parameter or field in the style deepObject whose members are not scalars.
+func (g *grammar) flatObject(schema *openapi3.SchemaRef, at openapi3.Location, wayOut string) {
+	if kind := kindOf(schema); kind != "object" {
+		g.fail(at, "deepObject is generated for objects only, and this is %s: declare an object, or %s", cmp.Or(kind, "any value"), wayOut)
 		return
 	}
-	for name, field := range fieldsOf(p.Schema) {
-		if !slices.Contains(scalars, kindOf(field)) {
-			g.fail(placeOf(field, p.Schema.Value.Origin), "the member %s of a deepObject must be a string, integer, number or boolean: use content: application/json", name)
+	for name, member := range fieldsOf(schema) {
+		if !slices.Contains(scalars, kindOf(member)) {
+			g.fail(placeOf(member, schema.Value.Origin), "the member %s of a deepObject must be a string, integer, number or boolean: %s", name, wayOut)
 		}
 	}
 }
@@ -360,21 +365,32 @@ func (g *grammar) media(media string, described *openapi3.MediaType) {
 
 // form refuses the fields of a form whose text could be read as a value of several types: a null, for example.
 func (g *grammar) form(described *openapi3.MediaType) {
-	const wayOut = "declare one type, a string, integer, number, boolean, object or a list of one of these, or set contentType to application/json in its encoding, and no style"
+	const asJSON = "set contentType to application/json in its encoding, and no style, explode or allowReserved"
+	const wayOut = "declare one type, a string, integer, number, boolean, object or a list of one of these, or " + asJSON
 	for name, field := range fieldsOf(described.Schema) {
-		if e := described.Encoding[name]; e != nil && isJSON(e.ContentType) && e.Style == "" && e.Explode == nil {
+		e := cmp.Or(described.Encoding[name], &openapi3.Encoding{})
+		kind, at, isStyled := kindOf(field), placeOf(field, described.Schema.Value.Origin), e.Style != "" || e.Explode != nil || e.AllowReserved
+		switch {
+		case e.Style == "deepObject":
+			g.flatObject(field, at, asJSON)
 			continue
-		}
-		kind, at := kindOf(field), placeOf(field, described.Schema.Value.Origin)
-		if kind == "array" {
+		case e.Style != "" && e.Style != "form":
+			g.fail(at, "the style %s is not generated: use %s", e.Style, "form")
+			continue
+		case isJSON(e.ContentType) && !isStyled:
+			continue
+		case kind == "array":
 			if field = field.Value.Items; field != nil {
 				at = placeOf(field, described.Schema.Value.Origin)
 			}
 			kind = cmp.Or(kindOf(field), "list of any value")
 		}
 		switch {
-		case slices.Contains(scalars, kind) || kind == "array" || kind == "object":
-		case kind == severalTypes && isObjectOrNull(field.Value): // which is JSON
+		case slices.Contains(scalars, kind):
+		case kind == "array" || kind == "object" || kind == severalTypes && isObjectOrNull(field.Value): // which is JSON
+			if isStyled {
+				g.fail(at, "the field %s of a form is %s, which has no style: %s", name, kind, asJSON)
+			}
 		case name == others:
 			g.fail(at, "the other fields of a form have %s, which is not generated: name them, or declare one type", cmp.Or(kind, "any value"))
 		default:

@@ -13,7 +13,8 @@
 //     these, in the styles simple and form; objects of these in a query in the style deepObject; and all values as
 //     content: application/json.
 //   - Bodies of requests and responses in JSON, of any schema; in text; in any other media type as bytes; and forms, as
-//     application/x-www-form-urlencoded and multipart/form-data, whose fields are scalars, lists, files or JSON.
+//     application/x-www-form-urlencoded and multipart/form-data, whose fields are scalars, lists, files or JSON, or
+//     objects of scalars in the style deepObject.
 //   - Headers of responses that are a string, integer, number, boolean or enum, or a list of these, but for
 //     Transfer-Encoding and a list in Set-Cookie.
 //   - Responses that are streams: server-sent events and JSON lines with an itemSchema (OpenAPI 3.2) or x-itemSchema.
@@ -29,8 +30,8 @@
 // that this does not hold. A schema in another one that needs a name in Go becomes a component with the names that lead
 // to it.
 //
-// Of the extensions of oapi-codegen, x-go-name, x-go-type-name and x-enum-varnames choose names, and x-go-type chooses
-// a type.
+// Of the extensions of oapi-codegen, x-go-name, x-go-type-name and x-enum-varnames choose names, but for headers of
+// responses, and x-go-type chooses a type.
 //
 // A client sends no text that a server could take for another value. It refuses an empty text in a path, for a required
 // parameter and as an optional body, an empty list but in a header or JSON, the elements that its form cannot tell
@@ -270,7 +271,8 @@ func load(text []byte) (*openapi3.T, error) {
 	if err := expand(document); err != nil {
 		return nil, err
 	}
-	withoutCallbacks(document)
+	// Each callback refers to a webhook of the document, whose types oapi-codegen would declare twice.
+	eachOperation(document, func(_ *openapi3.PathItem, operation *openapi3.Operation) { operation.Callbacks = nil })
 	return document, nil
 }
 

@@ -29,6 +29,8 @@ const (
 	fixGoType = "choose another with x-go-type"
 	fixValue  = "choose others with x-enum-varnames"
 	rename    = "rename it"
+
+	noConstant = "the value %q cannot be a constant in Go: remove the enum, or quotes and control characters in it"
 )
 
 // names collects the elements of a document by their Go names, and what is wrong with them.
@@ -172,7 +174,7 @@ func (n *names) values(schema *openapi3.Schema) {
 			at = schema.Origin.Sequences["enum"][i]
 		}
 		if strings.ContainsFunc(name, isUnwritable) {
-			n.fail(at, "the value %q cannot be a constant in Go: remove the enum, or quotes and control characters in it", name)
+			n.fail(at, noConstant, name)
 		}
 		if !hasType(value, schema.Type) {
 			fix := "remove it"

@@ -54,7 +54,6 @@ func TestGenerate_keepsParametersApartFromFunctions(t *testing.T) {
 	if !taken["decodeForm"] || !taken["partsOf"] {
 		t.Errorf("the functions are %v", taken)
 	}
-	if _, err = generated(t, paths, "    A: { type: string }"); err != nil {
-		t.Error(err)
-	}
+	_, err = generated(t, paths, "    A: { type: string }")
+	harness.Check(t, err)
 }

@@ -63,7 +63,8 @@ func refusals() []refused {
 		inQuery  = "in: query, "
 		orList   = "declare one type, a string, integer, number, boolean or a list of these"
 		orJSON   = orList + ", or use content: application/json"
-		inForm   = "declare one type, a string, integer, number, boolean, object or a list of one of these, or set contentType to application/json in its encoding, and no style"
+		styled   = "set contentType to application/json in its encoding, and no style, explode or allowReserved"
+		inForm   = "declare one type, a string, integer, number, boolean, object or a list of one of these, or " + styled
 		part     = "a reference to a part of a component is not generated: name the part in components, and refer to that"
 		asJSON   = "encoding: { p: { contentType: application/json } }"
 		multiple = "a value of several types"
@@ -122,7 +123,6 @@ func refusals() []refused {
 		{param(inQuery + "content: { application/json: { §schema: { anyOf: [ { type: 'null' }, {} ] } } }"), notNullBefore, []string{param(inQuery + "content: { application/json: { schema: {} } }")}},
 		{param(inQuery + "content: { §text/plain: { schema: { type: string } } }"), "a parameter in text/plain is not generated: use application/json", []string{param(inQuery + "content: { application/json: { schema: { type: string } } }")}},
 		{param(inQuery + "style: deepObject, schema: { type: object, properties: { §a: { type: array, items: { type: string } } } }"), "the member a of a deepObject must be a string, integer, number or boolean: use content: application/json", []string{param(inQuery + "content: { application/json: { schema: { type: object, properties: { a: { type: array, items: { type: string } } } } } }")}},
-		{param(inQuery + "style: deepObject, §schema: { type: object, additionalProperties: true }"), "the member additionalProperties of a deepObject must be a string, integer, number or boolean: use content: application/json", []string{param(inQuery + "style: deepObject, schema: { type: object, additionalProperties: { type: string } }")}},
 		{param(inQuery + "style: deepObject, §schema: {}"), "deepObject is generated for objects only, and this is any value: declare an object, or use content: application/json", []string{param(inQuery + "style: deepObject, schema: { type: object, properties: { a: { type: string } } }"), param(inQuery + "content: { application/json: { schema: {} } }")}},
 		{"  /a@: { §query: { operationId: a@, responses: { '204': { description: d } } } }", "the methods of OpenAPI 3.2 are not generated: use POST", []string{"  /a@: { post: { operationId: a@, responses: { '204': { description: d } } } }"}},
 		{"  /a@: { get: { operationId: b@, responses: { '204': { description: d } } }, additionalOperations: { §COPY: { operationId: a@, responses: { '204': { description: d } } } } }", "the methods of OpenAPI 3.2 are not generated: use POST", []string{"  /a@: { post: { operationId: a@, responses: { '204': { description: d } } } }"}},
@@ -150,6 +150,8 @@ func refusals() []refused {
 
 		{formOf("§p: { type: [string, 'null'] }", ""), "the field p of a form is " + multiple + ", which is not generated: " + inForm, []string{formOf("p: { type: string }", ""), formOf("p: { type: [string, 'null'] }", asJSON)}},
 		{formOf("§p: { oneOf: [ { type: string }, { type: integer } ] }", ""), "the field p of a form is a union, which is not generated: " + inForm, []string{formOf("p: { type: integer }", ""), formOf("p: { oneOf: [ { type: string }, { type: integer } ] }", asJSON)}},
+		{formOf("§p: { type: object, additionalProperties: true }", "encoding: { p: { style: deepObject } }"), "the member additionalProperties of a deepObject must be a string, integer, number or boolean: " + styled, []string{formOf("p: { type: object }", asJSON), formOf("p: { type: object, additionalProperties: { type: string } }", "encoding: { p: { style: deepObject, explode: true } }")}},
+		{formOf("p: { type: array, §items: { type: object } }", "encoding: { p: { explode: true } }"), "the field p of a form is object, which has no style: " + styled, []string{formOf("p: { type: array, items: { type: object } }", asJSON)}},
 		{formOf("§p: {}", ""), "the field p of a form is any value, which is not generated: " + inForm, []string{formOf("p: { type: [object, 'null'] }", ""), formOf("p: {}", asJSON)}},
 		{formOf("§p: { type: array }", ""), "the field p of a form is list of any value, which is not generated: " + inForm, []string{formOf("p: { type: array, items: { type: object } }", ""), formOf("p: { type: array }", asJSON)}},
 		{formOf("p: { type: array, §items: { type: [integer, 'null'] } }", "encoding: { p: { style: form } }"), "the field p of a form is " + multiple + ", which is not generated: " + inForm, []string{formOf("p: { type: array, items: { type: array, items: { type: string } } }", ""), formOf("p: { type: array, items: { type: [integer, 'null'] } }", asJSON)}},
@@ -186,7 +188,7 @@ func refusals() []refused {
 		{respondAll("'200': { description: d, " + twoEvents("a", "b") + " }, '202': { description: d, " + strings.Replace(twoEvents("a", "c"), "itemSchema", "§itemSchema", 1) + " }"), "the data of events has the Go name A@Data, as has that of other events: write both as one schema", []string{
 			respondAll("'200': { description: d, " + twoEvents("a", "b") + " }, '202': { description: d, " + twoEvents("a", "b") + " }"),
 		}},
-		{schemas("foo_bar@: { type: string }", "§FooBar@: { type: integer }"), "the schema FooBar@ has the Go name FooBar@, as has the schema foo_bar@ in line 7: choose another with x-go-name", []string{schemas("foo_bar@: { type: string }", "FooBar@: { type: integer, x-go-name: Other@ }")}},
+		{schemas("foo_bar@: { type: string }", "§FooBar@: { type: integer }"), "the schema FooBar@ has the Go name FooBar@, as has the schema foo_bar@ in line 7: choose another with x-go-name", []string{schemas("foo_bar@: { type: string }", "FooBar@: { type: integer, x-go-name: Other@ }"), param(inQuery+"schema: { $ref: '#/components/schemas/a_b@' }") + "\ncomponents:\n  schemas:\n    a_b@: { type: integer, x-go-name: Other@ }\n    C@: { properties: { a: { $ref: '#/components/schemas/a_b@' }, b: { allOf: [ { $ref: '#/components/schemas/a_b@' } ] } } }"}},
 		{schemas("§Nullable: { type: object }"), "the code for the schema Nullable does not compile (Nullable redeclared in this block, other declaration of Nullable in gen/api.gen.go): choose another with x-go-name", []string{schemas("Nullable: { type: object, x-go-name: Void }")}},
 		{schemas("A@: { type: object, properties: { §b: { enum: [c] } } }", "A@B: { type: integer }"), "a schema in A@ has the Go name A@B, as has the schema A@B in line 8: choose another with x-go-type-name", []string{
 			schemas("A@: { type: object, properties: { b: { enum: [c], x-go-type-name: Kind@ } } }", "A@B: { type: integer }"),
@@ -211,6 +213,7 @@ func refusals() []refused {
 		{schemas("A@: { type: string, enum: ['7', §8] }"), `the value "8" has another type than the schema: write it in quotes`, []string{schemas("A@: { type: string, enum: ['7', '8'] }")}},
 		{schemas("A@: { enum: [7, §017] }"), "017 is no number in JSON: write it as one, or in quotes", []string{schemas("A@: { enum: [7, 17] }"), schemas("A@: { enum: [7, '017'] }")}},
 		{schemas("A@: { enum: [a, §'b\"'] }"), `the value "b\"" cannot be a constant in Go: remove the enum, or quotes and control characters in it`, []string{schemas("A@: { type: string }"), schemas("A@: { enum: [a, b] }")}},
+		{schemas("A@: { enum: [§\"\\t\", ','] }"), `the value "\t" cannot be a constant in Go: remove the enum, or quotes and control characters in it`, []string{schemas("A@: { type: string }")}},
 		{schemas("§A@: { type: integer, const: 9007199254740993 }"), "the digits of the const are not known: write it as an enum with one value", []string{schemas("A@: { type: integer, enum: [9007199254740993] }")}},
 		{respondAll("'200': { description: d, content: { text/plain: { schema: { type: string } } } }, '202': { description: d, content: { application/json: {} } }"), "the operation a@ has no client method: the response 200 is text, and 202 is JSON: give them the same", []string{respondAll("'200': { description: d, content: { application/json: {} } }, '202': { description: d, content: { application/json: {} } }")}},
 		{respondAll("'200': { description: d, content: { application/jsonl: { itemSchema: { type: object, properties: { a: {} } } } } }, '202': { description: d, content: { application/jsonl: { itemSchema: { type: object, properties: { b: {} }, x-go-type-name: B@ } } } }"), "the operation a@ has no client method: the response 200 is a stream of gen.A@Item, and 202 is a stream of gen.B@: give them the same", []string{respondAll("'200': { description: d, content: { application/jsonl: { itemSchema: { type: object, properties: { a: {} } } } } }, '202': { description: d, content: { application/jsonl: { itemSchema: { type: object, properties: { a: {} } } } } }")}},
@@ -273,8 +276,7 @@ func TestRefusals_showThePlace(t *testing.T) {
 // A document in which the advice of an error is followed is accepted. Those that have no events are one document.
 func TestRefusals_adviseWhatIsAccepted(t *testing.T) {
 	t.Parallel()
-	paths, components := "", ""
-	number := 0
+	paths, components, number := "", "", 0
 	for _, r := range refusals() {
 		for _, after := range r.after {
 			number++

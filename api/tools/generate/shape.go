@@ -381,7 +381,12 @@ func (s *shaper) merge(into, from *openapi3.Schema, at openapi3.Location) {
 		into.Description = from.Description
 	}
 	into.ReadOnly, into.WriteOnly = into.ReadOnly || from.ReadOnly, into.WriteOnly || from.WriteOnly
-	into.Extensions = extended(from.Extensions, into.Extensions)
+	others := maps.Clone(from.Extensions)
+	delete(others, "x-go-name") // of another type
+	into.Extensions = extended(into.Extensions, others)
+	if names, _ := into.Extensions["x-enum-varnames"].([]any); len(names) != len(into.Enum) { // of other values
+		delete(into.Extensions, "x-enum-varnames")
+	}
 }
 
 // both returns a schema that allows the values of two. One may be nil.

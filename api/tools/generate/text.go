@@ -9,7 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
 )
 
 // qualify prefixes the names of package gen in a type with "gen.".
@@ -68,13 +69,7 @@ func afterColon(summary string) string {
 	if summary = strings.Join(strings.Fields(summary), " "); summary == "" {
 		return ""
 	}
-	return ": " + lowerFirst(strings.TrimSuffix(summary, "."))
-}
-
-// lowerFirst returns text with a lower-case first letter.
-func lowerFirst(text string) string {
-	r, size := utf8.DecodeRuneInString(text)
-	return string(unicode.ToLower(r)) + text[size:]
+	return ": " + codegen.LowercaseFirstCharacter(strings.TrimSuffix(summary, "."))
 }
 
 // comment wraps a description into the lines of a Go comment.

@@ -6,10 +6,11 @@ import (
 	"slices"
 )
 
-func (s *Smith) component() string {
+// component makes a component that is an object.
+func (s *Smith) component(name string, depth int) string {
 	s.count++
-	name := pick(s, "Thing", "a-thing", "x.y", "thing_", "URL") + fmt.Sprint(s.count)
-	s.components["schemas"][name] = s.object(2)
+	name += fmt.Sprint(s.count)
+	s.components["schemas"][name] = s.object(depth)
 	s.objects = append(s.objects, name)
 	return name
 }
@@ -116,13 +117,7 @@ func (s *Smith) anyObject() string {
 }
 
 // leaf makes a component without members that are objects.
-func (s *Smith) leaf() string {
-	s.count++
-	name := "Leaf" + fmt.Sprint(s.count)
-	s.components["schemas"][name] = s.object(0)
-	s.objects = append(s.objects, name)
-	return name
-}
+func (s *Smith) leaf() string { return s.component("Leaf", 0) }
 
 // nullable allows null beside the values of a schema, in one of the ways of the specification.
 func (s *Smith) nullable(schema members) members {

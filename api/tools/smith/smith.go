@@ -121,7 +121,7 @@ func (s *Smith) write(operations int) {
 		return
 	}
 	for range 6 {
-		s.component()
+		s.component(pick(s, "Thing", "a-thing", "x.y", "thing_", "URL"), 2)
 	}
 	for range 2 {
 		s.event()
