@@ -13,15 +13,6 @@ var (
 	articled     = regexp.MustCompile(`^(A|An|The) `)
 )
 
-// rewritten are parts of comments, and what they become.
-var rewritten = [][2]string{
-	{`(?m)^(\t*//\n)(?:\t*//\n)+`, "$1"},
-	{`(?m)^(\t*//) - `, "$1   - "},
-	{`(?m)^// \S+ defines model for \S+\.\n`, ""}, // says no more than the name
-	{`(?m)^(// \S+Params) defines parameters for`, "$1 are the parameters of"},
-	{`(?m)^(// \S+Body) defines \w+ for (\S+?)(?: for \S+ ContentType)?\.$`, "$1 is a body of $2."},
-}
-
 // docComments rewrites the comments of oapi-codegen, which put a name in front of a description, as sentences:
 //
 //   - "Avatar An avatar." of a type becomes "Avatar is an avatar."
@@ -30,7 +21,13 @@ var rewritten = [][2]string{
 //
 // It also indents lists and removes repeated empty lines and what says nothing.
 func docComments(code string) string {
-	for _, part := range rewritten {
+	for _, part := range [][2]string{
+		{`(?m)^(\t*//\n)(?:\t*//\n)+`, "$1"},
+		{`(?m)^(\t*//) - `, "$1   - "},
+		{`(?m)^// \S+ defines model for \S+\.\n`, ""}, // says no more than the name
+		{`(?m)^(// \S+Params) defines parameters for`, "$1 are the parameters of"},
+		{`(?m)^(// \S+Body) defines \w+ for (\S+?)(?: for \S+ ContentType)?\.$`, "$1 is a body of $2."},
+	} {
 		code = regexp.MustCompile(part[0]).ReplaceAllString(code, part[1])
 	}
 	lines := strings.Split(code, "\n")

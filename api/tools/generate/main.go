@@ -99,6 +99,9 @@ func generate(path string, warnings io.Writer) (_ files, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := os.Stat("api/tools/generate/templates"); err != nil {
+		return nil, errors.New("must run in the root of the module")
+	}
 	var ignored bytes.Buffer
 	whole, err := validate.JSON(text, validate.Config{Name: path, Lenient: func(e *validate.DocumentError) {
 		_, _ = fmt.Fprintln(&ignored, "generate: warning:", e) // a keyword or format that the validator ignores
