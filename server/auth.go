@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -148,18 +149,16 @@ func (a *authentication) checkCredentials(ctx context.Context, x *exchange, cred
 // authenticate.
 func (cfg *Config) checkAuthenticator(validator *validate.Validator) error {
 	_, simple := cfg.Authenticator.(AuthenticatorFunc)
-	var only *validate.SecurityRequirement
+	only := ""
 	for operation := range validator.Operations() {
 		for _, alternative := range operation.Security() {
 			for _, requirement := range alternative {
 				if cfg.Authenticator == nil {
 					return errors.New("server: Config.Authenticator is required: the document has operations that need credentials")
 				}
-				if only == nil {
-					only = &requirement
-				}
+				only = cmp.Or(only, requirement.Scheme.Name)
 				token := requirement.Scheme.Kind == validate.SecurityBearer || requirement.Scheme.Kind == validate.SecurityAPIKey
-				if simple && (!token || len(requirement.Scopes) > 0 || requirement.Scheme.Name != only.Scheme.Name) {
+				if simple && (!token || len(requirement.Scopes) > 0 || requirement.Scheme.Name != only) {
 					return errors.New("server: Config.Authenticator is an AuthenticatorFunc, which supports tokens of one security scheme only" +
 						" and no scopes; operation " + operation.ID() + " needs an Authenticator")
 				}

@@ -12,8 +12,8 @@
 //     the operation is public.
 //   - [Config.Admit] wraps each operation. The body has not been read.
 //   - If [Config.ValidateResponses] is set, the response is checked when the layers below have responded.
-//   - The validator reads the body and checks the request. It passes the values of parameters to the decoder as
-//     r.PathValue("query:NAME"), which costs one allocation less than a value in the context.
+//   - The validator reads the body and checks the request. It stores the values of parameters as path values, such as
+//     r.PathValue("query:NAME").
 //   - The generated code decodes the request.
 //   - [Config.Middleware] wraps each operation. It ends when the implementation has returned the response.
 //   - The implementation responds. The generated code encodes the response, and calls the iterator of a stream as
@@ -33,7 +33,8 @@
 // served. A path parameter is never empty, "." or "..".
 //
 // The request id is the X-Request-Id of the request, if that has 1 to 128 letters, digits and ._~+/=:@-
-// characters, and otherwise a random one. Each response has it as X-Request-Id.
+// characters, and otherwise a random one. An operation that declares the header responds to any other value with 400.
+// Each response has the id as X-Request-Id.
 //
 // # Errors
 //
@@ -95,9 +96,9 @@ type Config struct {
 	// Validation configures the validator: the limit on body sizes, and whether to serve a document with unsupported
 	// parts. The defaults are those of [validate.Load]. Its Security and Fail have no effect.
 	Validation validate.Config
-	// ValidateResponses logs each response that does not match the document, and sends 500 instead. For that, a response
-	// is kept in memory until it is complete. A response whose media type is not JSON, text or a form is sent as it is
-	// written, and only its status, headers and content type are checked. If the document has an itemSchema for it,
+	// ValidateResponses logs each response that does not match the document, and sends 500 instead. For that, it keeps
+	// a response in memory until it is complete. A response whose media type is not JSON, text or a form is sent as it
+	// is written, and only its status, headers and content type are checked. If the document has an itemSchema for it,
 	// each item is checked before it is sent; an invalid one ends the stream with a problem document, as package stream
 	// describes.
 	ValidateResponses bool

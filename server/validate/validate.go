@@ -77,9 +77,10 @@
 //
 // A parameter is decoded by its style, with percent-decoding only in paths and queries, to the JSON that it
 // represents: null, a boolean or a number if the schema allows that type and the text has its syntax, and
-// otherwise a string. If the schema allows several of these types, the value is of the first, in this order, with which
-// it matches. An element of a list is decoded by the schema of the elements alone, and a member to which alternatives of
-// an object give different types by the first that one of them allows. Where OpenAPI is silent, this package decides:
+// otherwise a string. If the schema allows several of these types, the value is of the first, in this order, with
+// which it matches. An element of a list is decoded by the schema of the elements alone, and a member to which
+// alternatives of an object give different types by the first that one of them allows. Where OpenAPI is silent, this
+// package decides:
 //
 //   - A query parameter or cookie that the document does not declare is ignored. But an exploded object that
 //     has no properties, or has patternProperties, or has additionalProperties or unevaluatedProperties that are
@@ -152,8 +153,8 @@ type Config struct {
 	MaxBodyBytes int64
 	// AnonymousBodyBytes limits the request bodies of public operations in bytes. Defaults to MaxBodyBytes.
 	AnonymousBodyBytes int64
-	// OperationBodyBytes limits the request bodies of single operations in bytes, by operation id. It
-	// overrides MaxBodyBytes and AnonymousBodyBytes. An unknown id, and a limit that is not positive, is an error of Load.
+	// OperationBodyBytes limits the request bodies of single operations in bytes, by operation id. It overrides
+	// MaxBodyBytes and AnonymousBodyBytes. An unknown id, and a limit that is not positive, is an error of Load.
 	OperationBodyBytes map[string]int64
 	// Lenient, if not nil, is called once for each part of the document that is unknown or not supported,
 	// instead of Load returning an error. Load ignores these members, keywords and formats: they constrain
