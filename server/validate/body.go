@@ -157,6 +157,7 @@ func (w *checker) read(r *http.Request, limit int64) error {
 			return tooLarge(limit)
 		}
 		if errors.Is(err, io.EOF) {
+			_ = r.Body.Close() // otherwise net/http would read it once more
 			return nil
 		}
 		if err != nil {

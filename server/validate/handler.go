@@ -13,7 +13,8 @@ import (
 // In next, r.Body is the whole body and r.ContentLength its length. Handler restores both when next
 // returns; the body that next has seen cannot be read after that. If the operation has no request body,
 // Handler does not touch r.Body. Otherwise it reads at most one byte over the limit, and nothing if the
-// declared length exceeds the limit. A body without a declared length that turns out to be empty is no body.
+// declared length exceeds the limit, and closes a body that it has read to the end. A body without a declared length
+// that turns out to be empty is no body.
 //
 // Handler stores the JSON of parameters as path values: r.PathValue("query:NAME"), or "path:NAME",
 // "header:NAME" and "cookie:NAME". It stores them for all parameters except scalars of a single type in a

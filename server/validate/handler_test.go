@@ -13,6 +13,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
@@ -129,18 +130,16 @@ func TestOperation_Handler_closesTheBodyAfterNext(t *testing.T) {
 	for _, closes := range []bool{true, false} {
 		var kept io.Reader
 		r := jsonRequest("POST", "/p", text)
-		original := r.Body
+		original, in := io.Pipe()
+		go func() { _, err := io.WriteString(in, text); _ = in.CloseWithError(err) }()
+		r.Body = original
 		o.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			kept = r.Body
-			if !closes {
-				return
-			}
-			if err := errors.Join(iotest.TestReader(r.Body, []byte(text)), r.Body.Close()); err != nil {
-				t.Error(err)
+			if kept = r.Body; closes {
+				harness.Check(t, errors.Join(iotest.TestReader(r.Body, []byte(text)), r.Body.Close()))
 			}
 		}), nil).ServeHTTP(httptest.NewRecorder(), r)
-		if r.Body != original {
-			t.Error("the body of the request has not been put back")
+		if _, err := original.Read(nil); r.Body != original || !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("the body of the request has not been put back, or not closed: %v", err)
 		}
 		if n, err := kept.Read(make([]byte, 10)); n != 0 || !errors.Is(err, http.ErrBodyReadAfterClose) {
 			t.Errorf("read %d bytes, %v", n, err)
