@@ -76,8 +76,10 @@ func (c *compiler) content(source *document.Node, m document.Member) *content {
 		c.WhenCompiled(func() { c.form(at, result.form, schema.ShapeOf(result.node)) })
 	case media == mediaMultipart:
 		result.multipart = &multiparts{byName: make(map[string]*part)}
-		headers := c.encodingHeaders(at)
-		c.WhenCompiled(func() { c.multipart(at, result.multipart, schema.ShapeOf(result.node), headers) })
+		for _, encoding := range at.Get("encoding").All() {
+			c.headers(encoding.Get("headers")) // now, so that their schemas are compiled with all others
+		}
+		c.WhenCompiled(func() { c.multipart(at, result.multipart, schema.ShapeOf(result.node)) })
 	case inRange(mediaJSON, media) && !result.node.IsLength():
 		result.inJSON = &content{media: media, json: true, node: result.node}
 	default:

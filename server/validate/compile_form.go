@@ -45,7 +45,7 @@ func (c *compiler) form(at *document.Node, f *form, s *schema.Shape) {
 }
 
 // multipart compiles the parts of multipart/form-data.
-func (c *compiler) multipart(at *document.Node, m *multiparts, s *schema.Shape, headers map[*document.Node][]*parameter) {
+func (c *compiler) multipart(at *document.Node, m *multiparts, s *schema.Shape) {
 	m.shape = s
 	c.checkFields(at, s)
 	for _, name := range s.Names() {
@@ -53,19 +53,19 @@ func (c *compiler) multipart(at *document.Node, m *multiparts, s *schema.Shape, 
 		if p.shape.Types&schema.KindArray != 0 && p.shape.Types&(schema.KindObject|schema.KindScalar) == 0 {
 			p.repeated, p.shape = true, p.shape.Element(math.MaxInt)
 		}
-		c.part(p, cmp.Or(at.Get("schema").Get("properties").Get(name), at), at.Get("encoding").Get(name), headers)
+		c.part(p, cmp.Or(at.Get("schema").Get("properties").Get(name), at), at.Get("encoding").Get(name))
 		m.byName[name] = p
 	}
 }
 
 // part compiles a part whose schema is at.
-func (c *compiler) part(p *part, at, encoding *document.Node, headers map[*document.Node][]*parameter) {
+func (c *compiler) part(p *part, at, encoding *document.Node) {
 	for _, member := range []string{"style", "explode", "allowReserved"} {
 		if style := encoding.Get(member); style != nil {
 			c.Unsupported(style, "is for "+mediaForm)
 		}
 	}
-	p.headers = headers[encoding]
+	p.headers = c.headers(encoding.Get("headers"))
 	p.setMedia(encoding.Get("contentType"))
 	if p.streamed {
 		for _, n := range p.shape.Nodes {
@@ -81,15 +81,6 @@ func (c *compiler) part(p *part, at, encoding *document.Node, headers map[*docum
 			}
 		}
 	}
-}
-
-// encodingHeaders compiles the headers of the parts, by encoding.
-func (c *compiler) encodingHeaders(at *document.Node) map[*document.Node][]*parameter {
-	all := make(map[*document.Node][]*parameter)
-	for _, encoding := range at.Get("encoding").All() {
-		all[encoding] = c.headers(encoding.Get("headers"))
-	}
-	return all
 }
 
 // setMedia sets the media types of a part. The default is JSON for objects, text for scalars, and any type

@@ -142,6 +142,12 @@ func (c *compiler) response(source *document.Node) *response {
 	return r
 }
 
+// headerKey identifies a compiled header. Many responses share one by a reference.
+type headerKey struct {
+	source *document.Node
+	name   string
+}
+
 // headers compiles the headers of a response or part. It ignores Content-Type, as OpenAPI requires: the
 // content describes it.
 func (c *compiler) headers(source *document.Node) []*parameter {
@@ -150,9 +156,14 @@ func (c *compiler) headers(source *document.Node) []*parameter {
 		if textproto.CanonicalMIMEHeaderKey(name) == "Content-Type" {
 			continue
 		}
-		if header = c.Resolve(header); header != nil {
-			headers = append(headers, c.parameter(header, name, nil))
+		if header = c.Resolve(header); header == nil {
+			continue
 		}
+		key := headerKey{header, name}
+		if c.headerCache[key] == nil {
+			c.headerCache[key] = c.parameter(header, name, nil)
+		}
+		headers = append(headers, c.headerCache[key])
 	}
 	return headers
 }

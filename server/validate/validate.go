@@ -205,6 +205,7 @@ func load(text []byte, cfg Config) (*Validator, *document.Document, error) {
 		cfg:           cfg,
 		pool:          newCheckers(),
 		responseCache: make(map[*document.Node]*response),
+		headerCache:   make(map[headerKey]*parameter),
 		callbacks:     make(map[*document.Node]bool),
 	}
 	v := c.validator()
@@ -290,5 +291,6 @@ type compiler struct {
 	cfg           Config
 	pool          *sync.Pool
 	responseCache map[*document.Node]*response
+	headerCache   map[headerKey]*parameter
 	callbacks     map[*document.Node]bool // the path items of callbacks that have been compiled
 }
