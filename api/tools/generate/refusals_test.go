@@ -249,6 +249,9 @@ func whole(part string, number int) string {
 func TestRefusals_showThePlace(t *testing.T) {
 	t.Parallel()
 	for i, r := range refusals() {
+		if testing.Short() && i%4 != 0 {
+			continue // others show it
+		}
 		text := whole(r.part, i)
 		line, column := 0, 0
 		if before, after, marked := strings.Cut(text, "§"); marked {
@@ -276,6 +279,7 @@ func TestRefusals_showThePlace(t *testing.T) {
 // A document in which the advice of an error is followed is accepted. Those that have no events are one document.
 func TestRefusals_adviseWhatIsAccepted(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "it generates many documents")
 	paths, components, number := "", "", 0
 	for _, r := range refusals() {
 		for _, after := range r.after {

@@ -14,13 +14,13 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
-// The server hangs at every fourth request of each method, or at every eighth one in the short form; methods begin with
+// The server hangs at every fourth request of each method, or at every 32nd one in the short form; methods begin with
 // different ones. Each time, the method returns an error although its context has no deadline.
 func TestPostgres_returnsWhereverTheServerHangs(t *testing.T) {
 	t.Parallel()
 	step := 4
 	if testing.Short() {
-		step = 8
+		step = 32
 	}
 	dsn := studiotest.NewPostgres(t)
 	proxy, beside := studiotest.NewProxy(t, dsn), connect(t, dsn)

@@ -82,6 +82,7 @@ func submit(tab *browsertest.Tab, path string, form url.Values) {
 // Every page fits each window and is accessible, with hostile and long texts. Its links and forms lead somewhere.
 func TestBrowser_pagesAreAccessible(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "the browser takes seconds of CPU time for it")
 	s := newSite(t, newSQLite(t), func(cfg *console.Config) {
 		cfg.Daemon = console.Daemon{Version: "v1.2.3", Started: time.Now(), Workers: 256, RenderWorkers: 3, Missing: "ffmpeg is not installed"}
 		cfg.Backup = func() *console.Backup {
@@ -119,7 +120,7 @@ func TestBrowser_pagesAreAccessible(t *testing.T) {
 	link, _ := linkOf(t, v.post("/console/users/invite", url.Values{"email": {"carl@example.com"}}))
 
 	tab, followed := s.openTab(t, "/console/service"), map[string]bool{}
-	for i, page := range []struct {
+	for _, page := range []struct {
 		name, path string
 		form       url.Values // nil for a page that is visited
 		fails      bool       // whether its status is one of errors
@@ -142,9 +143,6 @@ func TestBrowser_pagesAreAccessible(t *testing.T) {
 		{name: "service", path: "/console/service"},
 		{name: "link", path: link},
 	} {
-		if testing.Short() && i > 1 {
-			return // the browser takes seconds of CPU time for each
-		}
 		if page.form != nil {
 			submit(tab, page.path, page.form)
 		} else {
@@ -220,6 +218,7 @@ func TestBrowser_showsMovingThumbnailsAndShares(t *testing.T) {
 // begun, and says its state only.
 func TestBrowser_createsAvatarFromUpload(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "the browser takes seconds of CPU time for it")
 	s := newSite(t, newSQLite(t))
 	file := filepath.Join(t.TempDir(), `a "quoted" name.mp4`)
 	check(t, os.WriteFile(file, []byte("a video"), 0o600))
@@ -266,6 +265,7 @@ func TestBrowser_waitsForEachUpload(t *testing.T) {
 // Without JavaScript, a page keeps what is typed, and a session that ended leads back to its form.
 func TestBrowser_worksWithoutScripts(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "it waits for a refresh")
 	s := newSite(t, newSQLite(t))
 	tab := s.openTab(t, "/console/lipsyncs/new")
 	tab.DisableScripts()

@@ -22,6 +22,7 @@ import (
 // machine.
 func TestMakeLipsync_rejectsUnusableInput(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "it starts many processes")
 	harness.Need(t, "ffmpeg", "ffprobe")
 	dir := t.TempDir()
 	file := func(name string, content []byte) string {
