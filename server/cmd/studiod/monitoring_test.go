@@ -46,6 +46,7 @@ func TestDeploy_queriesExistingMetrics(t *testing.T) {
 
 func TestDeploy_alertRulesFire(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "promtool takes seconds of CPU time")
 	harness.Need(t, "promtool") // of the package prometheus
 	for _, args := range [][]string{{"check", "config", "prometheus.yml"}, {"test", "rules", "alerts_test.yml"}} {
 		command := exec.CommandContext(t.Context(), "promtool", args...)
