@@ -40,9 +40,7 @@ func (p *Pool) render(ctx, stop context.Context, subject studio.Subject) {
 			p.faults.Error(ctx, renderWork, err)
 			studio.Pause(stop, errorPause)
 		}
-		for !p.release(ctx, subject.ID) && stop.Err() == nil {
-			studio.Pause(stop, errorPause)
-		}
+		p.release(ctx, subject.ID)
 	}
 	<-p.slots
 	if err != nil || p.waiting.Load() {
@@ -50,13 +48,11 @@ func (p *Pool) render(ctx, stop context.Context, subject studio.Subject) {
 	}
 }
 
-// release releases the claim on a subject, even if ctx has ended. It reports whether it succeeded.
-func (p *Pool) release(ctx context.Context, subjectID string) (done bool) {
+// release releases the claim on a subject, even if ctx has ended. If that fails, its lease ends.
+func (p *Pool) release(ctx context.Context, subjectID string) {
 	timeoutContext, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
-	err := p.Store.ReleaseRendering(timeoutContext, subjectID, p.Store.ProcessID())
-	p.faults.Error(ctx, renderWork, err)
-	return err == nil
+	p.faults.Error(ctx, renderWork, p.Store.ReleaseRendering(timeoutContext, subjectID, p.Store.ProcessID()))
 }
 
 // renderOnce renders a subject once and writes the result. After an error the subject is still due.
