@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -73,13 +74,9 @@ func (s *Store) SaveAttempt(ctx context.Context, holder string, one MadeAttempt)
 			one.Attempt.Number = number
 			continue
 		}
-		select {
-		case <-ctx.Done():
-			return next, ctx.Err()
-		case <-time.After(savePause):
-		}
+		studio.Pause(ctx, savePause)
 	}
-	return next, studio.ErrBusy
+	return next, cmp.Or[error](ctx.Err(), studio.ErrBusy)
 }
 
 // saveOnSQLite is saveAttempts on SQLite, where a change has no group.
