@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/regularfile"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/telemetry/faultlog"
 )
 
 // certificateInterval is the interval at which certificate files are read.
@@ -52,23 +54,14 @@ func (c *Certificate) load() (changed bool, err error) {
 // Run reads the files every second until ctx ends. New connections use the new certificate. While the files
 // are invalid or do not match, they use the last valid one.
 func (c *Certificate) Run(ctx context.Context, logger *slog.Logger) {
-	ticker := time.NewTicker(certificateInterval)
-	defer ticker.Stop()
-	unread := false
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		changed, err := c.load()
-		switch {
-		case err != nil && (changed || !unread):
-			logger.WarnContext(ctx, "certificate not loaded; the previous one stays in use", "err", err)
+	faults := faultlog.Log{Logger: logger}
+	for ; ctx.Err() == nil; studio.Pause(ctx, certificateInterval) {
+		switch changed, err := c.load(); {
+		case err != nil:
+			faults.Report(ctx, slog.LevelWarn, "certificate", "certificate not loaded; the previous one stays in use", "err", err)
 		case changed:
 			logger.InfoContext(ctx, "certificate loaded", "expires", c.Expires())
 		}
-		unread = err != nil && !changed
 	}
 }
 
