@@ -46,7 +46,6 @@ func TestLoad_locatesErrors(t *testing.T) {
 		"a: {b: 1, <<: {c: 1}}":               "1:11: merges an object, which YAML 1.2 does not",
 		"a: -.inf":                            "1:4: is a number that JSON does not have: -.inf",
 		"a: !!int 1_0":                        "1:4: has a tag for another text: !!int",
-		"a: !!bool maybe":                     "1:4: has a tag for another text: !!bool",
 		"a: {[b]: c}":                         "1:5: is no name of a member",
 		"openapi: 3.0.3":                      "1:10: /openapi: must be OpenAPI 3.1 or 3.2",
 		"openapi: 3.20.0":                     "1:10: /openapi: must be OpenAPI 3.1 or 3.2",

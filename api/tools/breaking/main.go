@@ -72,17 +72,13 @@ func report(out io.Writer, breaks []finding, lines []string) error {
 	var unlisted error
 	for _, b := range breaks {
 		mark := "listed"
-		if !listed(b.operation, lines) {
+		if !slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, "`"+b.operation+"`") }) {
 			mark, unlisted = "NOT LISTED", errUnlisted
 		}
 		fmt.Fprintf(out, "%-10s  `%s`: %s (%s)\n", mark, b.operation, b.text, b.rule)
 	}
 	fmt.Fprintf(out, "%d breaking changes\n", len(breaks))
 	return unlisted
-}
-
-func listed(operation string, lines []string) bool {
-	return slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, "`"+operation+"`") })
 }
 
 // newLines returns the lines of after that are not in before.

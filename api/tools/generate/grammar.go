@@ -327,7 +327,7 @@ func (g *grammar) flatObject(schema *openapi3.SchemaRef, at openapi3.Location, w
 		g.fail(at, "deepObject is generated for objects only, and this is %s: declare an object, or %s", cmp.Or(kind, "any value"), wayOut)
 		return
 	}
-	for name, member := range fieldsOf(schema) {
+	for name, member := range textsOf(schema) {
 		if !slices.Contains(scalars, kindOf(member)) {
 			g.fail(placeOf(member, schema.Value.Origin), "the member %s of a deepObject must be a string, integer, number or boolean: %s", name, wayOut)
 		}
@@ -367,7 +367,7 @@ func (g *grammar) media(media string, described *openapi3.MediaType) {
 func (g *grammar) form(described *openapi3.MediaType) {
 	const asJSON = "set contentType to application/json in its encoding, and no style, explode or allowReserved"
 	const wayOut = "declare one type, a string, integer, number, boolean, object or a list of one of these, or " + asJSON
-	for name, field := range fieldsOf(described.Schema) {
+	for name, field := range textsOf(described.Schema) {
 		e := cmp.Or(described.Encoding[name], &openapi3.Encoding{})
 		kind, at, isStyled := kindOf(field), placeOf(field, described.Schema.Value.Origin), e.Style != "" || e.Explode != nil || e.AllowReserved
 		switch {
@@ -404,6 +404,19 @@ func isObjectOrNull(schema *openapi3.Schema) bool {
 }
 
 const others = "additionalProperties"
+
+// textsOf returns the schemas of the members of an object, with those that patterns name, and of all others.
+func textsOf(ref *openapi3.SchemaRef) openapi3.Schemas {
+	all := fieldsOf(ref)
+	if ref == nil {
+		return all
+	}
+	maps.Copy(all, ref.Value.PatternProperties)
+	if has := ref.Value.AdditionalProperties.Has; all[others] == nil && (has == nil || *has) && hasOthers(ref) {
+		all[others] = anyValue()
+	}
+	return all
+}
 
 // fieldsOf returns the schemas of the members of an object, and of all others, which have no name.
 func fieldsOf(ref *openapi3.SchemaRef) openapi3.Schemas {

@@ -34,7 +34,11 @@ func responseHeaders(document *openapi3.T, definitions []codegen.OperationDefini
 		}
 		h := headers{Type: codegen.UppercaseFirstCharacter(of) + "ResponseHeaders"}
 		for _, definition := range r.Headers {
-			h.Headers = append(h.Headers, describeHeader(definition, described.Headers[definition.Name].Value))
+			h.Headers = append(h.Headers, responseHeader{
+				Field:    definition.GoName,
+				Form:     headerOf(definition.Name, &described.Headers[definition.Name].Value.Parameter, false),
+				Optional: !definition.Required && (definition.IsOptional() || definition.GoTypeDef() == "json.RawMessage"),
+			})
 		}
 		all = append(all, h)
 	}
@@ -48,15 +52,6 @@ func responseHeaders(document *openapi3.T, definitions []codegen.OperationDefini
 	}
 	slices.SortFunc(all, func(a, b headers) int { return strings.Compare(a.Type, b.Type) })
 	return slices.CompactFunc(all, func(a, b headers) bool { return a.Type == b.Type })
-}
-
-// describeHeader describes the form in which a header is written.
-func describeHeader(definition codegen.ResponseHeaderDefinition, described *openapi3.Header) responseHeader {
-	return responseHeader{
-		Field:    definition.GoName,
-		Form:     headerOf(definition.Name, &described.Parameter, false),
-		Optional: !definition.Required && (definition.IsOptional() || definition.GoTypeDef() == "json.RawMessage"),
-	}
 }
 
 // headerOf returns the Go expression of type style.Header for a header.

@@ -24,12 +24,11 @@ type element struct {
 }
 
 const (
-	fixName   = "choose another with x-go-name"
-	fixType   = "choose another with x-go-type-name"
-	fixGoType = "choose another with x-go-type"
-	fixValue  = "choose others with x-enum-varnames"
-	rename    = "rename it"
-
+	fixName    = "choose another with x-go-name"
+	fixType    = "choose another with x-go-type-name"
+	fixGoType  = "choose another with x-go-type"
+	fixValue   = "choose others with x-enum-varnames"
+	rename     = "rename it"
 	noConstant = "the value %q cannot be a constant in Go: remove the enum, or quotes and control characters in it"
 )
 

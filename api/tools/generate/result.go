@@ -42,7 +42,7 @@ func resultOf(d codegen.OperationDefinition) (result, error) {
 			a.NotModified, a.Empty = true, true
 			continue
 		}
-		a.Empty, a.Redirect = a.Empty || len(response.Contents) == 0, a.Redirect || isRedirect(response.StatusCode)
+		a.Empty, a.Redirect = a.Empty || len(response.Contents) == 0, a.Redirect || strings.HasPrefix(response.StatusCode, "3")
 		if len(response.Contents) == 0 {
 			continue
 		}
@@ -133,8 +133,6 @@ func successes(responses []codegen.ResponseDefinition) []codegen.ResponseDefinit
 	}
 	return nil
 }
-
-func isRedirect(status string) bool { return strings.HasPrefix(status, "3") && status != notModified }
 
 // errorClasses returns the error classes of package client for the documented statuses.
 func errorClasses(responses map[string]*openapi3.ResponseRef) []string {

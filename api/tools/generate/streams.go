@@ -75,16 +75,13 @@ func hasStream(content openapi3.Content) bool {
 	return slices.ContainsFunc(slices.Collect(maps.Keys(content)), func(media string) bool { return strings.HasPrefix(media, streamed) })
 }
 
-func streamTag(media string) string {
-	tags := map[string]string{"text/event-stream": "EventStream", "application/jsonl": "JSONL", "application/x-ndjson": "NDJSON"}
-	return cmp.Or(tags[media], codegen.SchemaNameToTypeName(media))
-}
-
 // stream renames a media type whose items have a Go type, which is that of the items, or of the data of server-sent
 // events. The name begins the names of the types that are declared in it.
 func (s *shaper) stream(content openapi3.Content, media string, format stream.Format, name string) {
 	described := content[media]
-	found := &itemStream{Media: media, Tag: streamTag(media), Events: format == stream.Events, schema: described.ItemSchema}
+	tags := map[string]string{"text/event-stream": "EventStream", "application/jsonl": "JSONL", "application/x-ndjson": "NDJSON"}
+	tag := cmp.Or(tags[media], codegen.SchemaNameToTypeName(media))
+	found := &itemStream{Media: media, Tag: tag, Events: format == stream.Events, schema: described.ItemSchema}
 	found.Format = map[stream.Format]string{stream.Events: "stream.Events", stream.Lines: "stream.Lines"}[format]
 	if found.Events {
 		found.Resumable = declares(described.ItemSchema.Value, "id")

@@ -16,8 +16,7 @@ var usedByGo = strings.Fields(`any append bool break bytes byte c call cap case 
 	panic parameter params parts query r range read readParameter recover reflect request response result return rune runtime select server
 	siw slices status stop stream string strings struct studio style switch sync text time true type uint8 url value var w`)
 
-// list returns the schema of a list of scalars.
-func (s *Smith) list() members { return members{"type": "array", "items": s.scalar(), "maxItems": 3} }
+func list(items members) members { return members{"type": "array", "items": items, "maxItems": 3} }
 
 // parameter returns a parameter. Names that Go code could use for itself stand without a number, once in an operation.
 func (s *Smith) parameter(in string, taken map[string]bool) members {
@@ -42,7 +41,7 @@ func (s *Smith) parameter(in string, taken map[string]bool) members {
 		}
 		p["style"], p["schema"] = "deepObject", schema
 	case s.chance(40):
-		p["schema"] = s.list()
+		p["schema"] = list(s.scalar())
 		exploded := in == "query" || in == "cookie"
 		if s.chance(60) {
 			exploded = s.chance(50)
@@ -68,7 +67,6 @@ func (s *Smith) form(name string) members {
 		if s.chance(20) {
 			required = append(required, field)
 		}
-		list := func(items members) members { return members{"type": "array", "items": items, "maxItems": 3} }
 		switch kind := s.deal(name, 7); {
 		case kind == 0:
 			properties[field] = s.as(name+" list", list(s.field(name)))
@@ -80,7 +78,7 @@ func (s *Smith) form(name string) members {
 		case kind == 2:
 			properties[field] = s.as(name+" list of JSON", list(s.object(1)))
 		case kind == 3 && name == "urlencoded":
-			properties[field], encoding[field] = s.as("urlencoded list with commas", s.list()), members{"explode": false}
+			properties[field], encoding[field] = s.as("urlencoded list with commas", list(s.scalar())), members{"explode": false}
 		case kind == 3:
 			properties[field] = s.as("multipart file", binary)
 			if s.chance(50) {
@@ -189,7 +187,7 @@ func (s *Smith) response(kind int) members {
 			schema := s.scalar()
 			if s.use("header of a response"); s.chance(40) {
 				s.use("list in a header of a response")
-				schema = s.list()
+				schema = list(s.scalar())
 			}
 			headers[s.token()] = s.maybeComponent("headers", members{"required": s.chance(30), "schema": schema})
 		}

@@ -55,7 +55,7 @@ func (s *Smith) scalar() members {
 		s.use("component that is an enum")
 		s.count++
 		name := fmt.Sprint("Enum", s.count)
-		s.components["schemas"][name] = members{"type": "string", "enum": []any{"one", "two", "三"}}
+		s.components["schemas"][name] = members{"type": "string", "enum": []any{"one", "two", "三"}, pick(s, "x-go-name", "x-name"): fmt.Sprint("Named", s.count)}
 		return ref(name)
 	}
 	return s.as("string", members{"type": "string"})

@@ -48,11 +48,11 @@ func (s *Smith) Insert(document []byte, operations int) ([]byte, error) {
 		return nil, err
 	}
 	whole["openapi"] = "3.2.0"
-	add(whole, "paths", s.paths)
+	maps.Copy(within(whole, "paths"), s.paths)
 	components := within(whole, "components")
 	for group, all := range s.components {
 		if len(all) > 0 {
-			add(components, group, all)
+			maps.Copy(within(components, group), all)
 		}
 	}
 	for _, name := range s.events {
@@ -66,10 +66,6 @@ func within(object members, name string) members {
 		object[name] = members{}
 	}
 	return object[name].(members)
-}
-
-func add(object members, name string, all members) {
-	maps.Copy(within(object, name), all)
 }
 
 // insertEvent adds a webhook and its event, whose data is a component, to all lists of events.
