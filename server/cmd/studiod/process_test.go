@@ -43,8 +43,7 @@ func startProcess(t *testing.T, dsn string, args ...string) *process {
 
 func thisProgram(t *testing.T) []string {
 	t.Helper()
-	program := try(os.Executable())(t)
-	return []string{program}
+	return []string{try(os.Executable())(t)}
 }
 
 // startProcessBy is like startProcess, with a command that becomes the daemon.

@@ -10,11 +10,13 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
-func TestProcess_continuesAfterSIGHUP(t *testing.T) {
+func TestProcess_continuesAfterSIGHUPAndTheEndOfTheReaderOfItsLog(t *testing.T) {
 	t.Parallel()
+	harness.Need(t, "bash")
 	dsn := studiotest.NewSQLite(t)
 	prepareDatabase(t, dsn)
-	p := startProcess(t, dsn)
+	reading := []string{"bash", "-c", `exec "$0" "$@" 2> >(sed --unbuffered '/msg=serving url/q' >&2)`}
+	p := startProcessBy(t, append(reading, thisProgram(t)...), dsn)
 	check(t, p.Signal(syscall.SIGHUP))
 	try(p.client.ListAvatars(t.Context(), client.ListAvatarsParams{}))(t)
 	check(t, p.Stop())
