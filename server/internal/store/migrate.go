@@ -67,10 +67,10 @@ func (m *migrator) pending(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// migrate runs all migrations that the tables lack.
+// migrate runs all migrations that the tables lack. Another process may have run them meanwhile.
 func (m *migrator) migrate(ctx context.Context) error {
 	version, newest, err := m.GetVersions(ctx)
-	if err != nil {
+	if err != nil || version >= newest {
 		return err
 	}
 	began := time.Now()
