@@ -87,7 +87,7 @@ func restore(ctx context.Context, command *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	if isPlace(from) {
+	if strings.HasPrefix(from, "s3://") || strings.HasPrefix(from, "file:") {
 		return explainRestore(restorePlace(ctx, command, dsn, from, keys), source, dsn)
 	}
 	if err := explainRestore(store.Restore(ctx, from, dsn), source, dsn); err != nil {

@@ -59,11 +59,6 @@ func (d *daemon) backupStatus() *console.Backup {
 	return &console.Backup{Every: status.Every, Last: status.Last, Size: status.Size, Failed: status.Failed}
 }
 
-// isPlace reports whether an argument of "restore" is a place and not a file.
-func isPlace(text string) bool {
-	return strings.HasPrefix(text, "s3://") || strings.HasPrefix(text, "file:")
-}
-
 // restorePlace restores a backup by --backup.
 func restorePlace(ctx context.Context, command *cli.Command, dsn, from string, keys *keyring.Keyring) (err error) {
 	i := strings.LastIndexByte(from, '@')

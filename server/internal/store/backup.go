@@ -59,21 +59,16 @@ func writeInto(ctx context.Context, db *sql.DB, path, without string) (err error
 		return err
 	}
 	if without != "" {
-		if err := execOn(ctx, partial, without); err != nil {
+		copied, err := sql.Open("sqlite", anyModeDSN(partial, "_pragma=journal_mode(OFF)")) // of no use if interrupted
+		if err != nil {
+			return err
+		}
+		_, err = copied.ExecContext(ctx, without)
+		if err = errors.Join(err, copied.Close()); err != nil {
 			return err
 		}
 	}
 	return regularfile.Rename(partial, path)
-}
-
-// execOn executes a statement on a file that is of no use if that is interrupted.
-func execOn(ctx context.Context, path, query string) error {
-	db, err := sql.Open("sqlite", anyModeDSN(path, "_pragma=journal_mode(OFF)"))
-	if err != nil {
-		return err
-	}
-	_, err = db.ExecContext(ctx, query)
-	return errors.Join(err, db.Close())
 }
 
 // Restore creates the database that dsn names from a backup and migrates it. Keys that sign access tokens are not
@@ -141,8 +136,7 @@ func openBackup(ctx context.Context, path string) (_ *sql.DB, err error) {
 	if err := checkDatabaseFile(path, true); err != nil {
 		return nil, err
 	}
-	path, err = filepath.Abs(path)
-	if err != nil {
+	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
 	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 { // which immutable ignores

@@ -117,7 +117,6 @@ func TestRestore_rejectsUnusableBackups(t *testing.T) {
 		check(t, os.WriteFile(path, content, 0o600))
 		return path
 	}
-	torn := slices.Concat(content[:4096], make([]byte, 4096), content[8192:])
 	pipe := filepath.Join(directory, "pipe")
 	check(t, syscall.Mkfifo(pipe, 0o600))
 	newer := file("newer.db", content)
@@ -131,7 +130,7 @@ func TestRestore_rejectsUnusableBackups(t *testing.T) {
 		"text":                      {file("text", []byte("this is a text and no database")), store.ErrNoDatabase},
 		"nothing":                   {file("empty", nil), store.ErrDamaged},
 		"half of a backup":          {file("half", content[:len(content)/2]), store.ErrDamaged},
-		"a page of zeros":           {file("torn", torn), store.ErrDamaged},
+		"a page of zeros":           {file("torn", slices.Concat(content[:4096], make([]byte, 4096), content[8192:])), store.ErrDamaged},
 		"a database in use":         {filepath.Join(directory, "studio.db"), store.ErrDamaged},
 		"a pipe":                    {pipe, store.ErrNoDatabase},
 		"what a later version made": {newer, store.ErrNewer},
