@@ -258,16 +258,17 @@ func (h *rootHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.begin(http.StatusOK) // which net/http sends if nothing was written
 }
 
-// log writes the access log line. It logs the route instead of the path, because paths may contain anything,
-// and omits the query. The route of a request that Config.Wrap serves is the pattern of its [http.ServeMux].
+// log writes the access log line. It logs the route instead of the path, because paths may contain anything, and so may
+// long methods, which it cuts off. It omits the query. The route of a request that Config.Wrap serves is the pattern of
+// its [http.ServeMux].
 func (h *rootHandler) log(x *exchange, r *http.Request, began time.Time) {
-	called := x.call()
+	called, method := x.call(), r.Method[:min(len(r.Method), len(http.MethodOptions))]
 	route := r.Pattern[strings.IndexByte(r.Pattern, ' ')+1:] // without the method
 	if called.route != nil {
 		route = called.route.operation.Path()
 	}
 	h.logger.LogAttrs(r.Context(), slog.LevelInfo, "request",
-		slog.String("request_id", x.id[0]), slog.String("method", r.Method), slog.String("route", route),
+		slog.String("request_id", x.id[0]), slog.String("method", method), slog.String("route", route),
 		slog.Int("status", x.reportedStatus()), slog.Int64("bytes", x.bytes),
 		slog.Duration("duration", time.Since(began)), slog.String("user_id", called.principal.UserID),
 		slog.String("client", clientAddr(r).String()))
