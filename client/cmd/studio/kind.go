@@ -77,13 +77,13 @@ func createFlags(k kind) []cli.Flag {
 
 func (p *program) create(ctx context.Context, command *cli.Command, c *client.Client, k kind) error {
 	key := cmp.Or(command.String("idempotency-key"), uuid.NewString())
-	flags := "--idempotency-key " + key
+	flags := []string{"--idempotency-key", key}
 	for _, file := range k.files {
 		if err := p.uploadFlag(ctx, c, command, file); err != nil {
 			return err
 		}
 		if command.String(file.name) != "" { // uploaded again, the file would have another URL
-			flags += fmt.Sprintf(" --%s '%s'", file.url, command.String(file.url))
+			flags = append(flags, fmt.Sprintf("--%s '%s'", file.url, command.String(file.url)))
 		}
 	}
 	call, err := k.creation(command)
@@ -100,7 +100,7 @@ func (p *program) create(ctx context.Context, command *cli.Command, c *client.Cl
 	default:
 		_, err = fmt.Fprintln(p.Stdout, commandline.Printable(s.id()))
 	}
-	return withFlags(err, flags)
+	return withFlags(err, flags...)
 }
 
 // creation returns the request with the members in the flags.
@@ -139,9 +139,9 @@ func idempotencyKeyFlag(verb string) cli.Flag {
 }
 
 // withFlags adds flags to an error after which the command can be repeated, such as that of a full disk for its output.
-func withFlags(err error, flags string) error {
+func withFlags(err error, flags ...string) error {
 	if errors.Is(err, client.ErrOutcomeUnknown) || errors.Is(err, client.ErrServer) || errors.As(err, new(*fs.PathError)) {
-		return fmt.Errorf("%w (to retry without a duplicate, use %s)", err, flags)
+		return fmt.Errorf("%w (to retry without a duplicate, use %s)", err, strings.Join(flags, " "))
 	}
 	return err
 }

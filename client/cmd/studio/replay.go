@@ -54,7 +54,7 @@ func (p *program) replay(ctx context.Context, command *cli.Command, c *client.Cl
 	}
 	switch {
 	case err != nil:
-		return withFlags(err, "--idempotency-key "+key)
+		return withFlags(err, "--idempotency-key", key)
 	case command.Bool("json"):
 		return commandline.PrintJSON(p.Stdout, replay)
 	case replay.DryRun:

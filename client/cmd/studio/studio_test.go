@@ -157,54 +157,42 @@ func TestCommands_returnDocumentedExitCodes(t *testing.T) {
 	}
 }
 
-// After a creation with an unknown outcome, the command prints the key for a retry, even if it is interrupted.
+// After a creation with an unknown outcome, and one whose id cannot be written, the command prints the key for a retry,
+// even if it is interrupted.
 func TestCreate_namesTheKeyWhenTheOutcomeIsUnknown(t *testing.T) {
 	t.Parallel()
 	face := filepath.Join(t.TempDir(), "face.jpg")
 	check(t, os.WriteFile(face, []byte("a face"), 0o600))
 	unwritable := try(os.Open(face))(t)
 	defer func() { _ = unwritable.Close() }()
-	answer := func(w http.ResponseWriter, status int, text string) {
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Retry-After", "3600")
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, text)
-	}
-	for name, respond := range map[string]func(http.ResponseWriter, *http.Request, context.CancelFunc) int{
-		"unavailable": func(w http.ResponseWriter, _ *http.Request, _ context.CancelFunc) int {
-			answer(w, http.StatusServiceUnavailable, "{}")
-			return exitFailure
-		},
-		"unwritable": func(w http.ResponseWriter, _ *http.Request, _ context.CancelFunc) int {
-			answer(w, http.StatusOK, `{"avatar_id":"one","status":"processing"}`)
-			return exitFailure
-		},
-		"interrupted": func(_ http.ResponseWriter, r *http.Request, interrupt context.CancelFunc) int {
-			_, _ = io.Copy(io.Discard, r.Body)
-			interrupt()
-			<-r.Context().Done()
-			return exitInterrupted
-		},
-	} {
+	for status, code := range map[int]int{http.StatusServiceUnavailable: exitFailure, http.StatusOK: exitFailure, 0: exitInterrupted} {
 		ctx, interrupt := context.WithCancel(t.Context())
 		defer interrupt()
-		keys, codes := make(chan string, 1), make(chan int, 1)
+		keys := make(chan string, 1)
 		p := newTest(t)
 		p.Env.Token = "token"
 		p.Env.BaseURL = startFake(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Retry-After", "3600")
 			if r.URL.Path == "/v1/media" {
-				answer(w, http.StatusCreated, `{"media_id":"two","url":"https://media.example.com/?a&b","content_type":"image/jpeg","size":6,"expires_at":"2026-01-02T03:04:05Z"}`)
+				w.WriteHeader(http.StatusCreated)
+				_, _ = io.WriteString(w, `{"media_id":"a","url":"https://a.example/?a&b","content_type":"image/jpeg","size":6,"expires_at":"2026-01-02T03:04:05Z"}`)
 				return
 			}
-			keys <- r.Header.Get("Idempotency-Key")
-			codes <- respond(w, r, interrupt)
+			_, _ = io.Copy(io.Discard, r.Body)
+			if keys <- r.Header.Get("Idempotency-Key"); status == 0 {
+				interrupt()
+				<-r.Context().Done()
+				return
+			}
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, `{"avatar_id":"one","status":"processing"}`)
 		})
 		var errs bytes.Buffer
 		p.Stdout, p.Stderr = unwritable, &errs
-		code := p.Run(ctx, []string{"studio", "avatar", "create", "--video", face})
-		want := "--idempotency-key " + <-keys + " --base-video-url 'https://media.example.com/?a&b')"
-		if code != <-codes || !strings.Contains(errs.String(), want) {
-			t.Errorf("%s: exit code %d: %s", name, code, &errs)
+		got := p.Run(ctx, []string{"studio", "avatar", "create", "--video", face})
+		if want := "--idempotency-key " + <-keys + " --base-video-url 'https://a.example/?a&b')"; got != code || !strings.Contains(errs.String(), want) {
+			t.Errorf("after the status %d, the exit code is %d: %s", status, got, &errs)
 		}
 	}
 }
