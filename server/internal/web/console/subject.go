@@ -151,20 +151,14 @@ func (c *Console) subjectLive(w http.ResponseWriter, r *http.Request, s session,
 
 // consent submits the consent decision about an avatar.
 func (c *Console) consent(w http.ResponseWriter, r *http.Request, s session, kind kind) error {
-	if !kind.Avatar() {
+	granted := r.PostFormValue("granted")
+	done := map[string]string{"true": "consent-given", "false": "consent-refused"}[granted]
+	if !kind.Avatar() || done == "" {
 		return studio.ErrNotFound
 	}
-	granted := r.PostFormValue("granted") == "true"
-	if !granted && r.PostFormValue("granted") != "false" {
-		return studio.ErrNotFound
-	}
-	subject, err := c.cfg.Studio.SubmitConsent(r.Context(), s.ID, r.PathValue("id"), granted)
+	subject, err := c.cfg.Studio.SubmitConsent(r.Context(), s.ID, r.PathValue("id"), granted == "true")
 	if err != nil {
 		return err
-	}
-	done := "consent-refused"
-	if granted {
-		done = "consent-given"
 	}
 	return redirect(w, r, c.newRow(kind, subject).Path()+"?done="+done, nil)
 }
