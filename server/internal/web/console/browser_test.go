@@ -62,15 +62,8 @@ func TestBrowser_logsInWithKeyboardAndLoadsLittle(t *testing.T) {
 // submit sends a form of the user to a path, and waits for the page that follows.
 func submit(tab *browsertest.Tab, path string, form url.Values) {
 	browsertest.Read(tab, chromedp.Evaluate[bool](fmt.Sprintf(`(() => {
-		const form = document.createElement("form")
-		form.method = "post"
-		form.action = %q
-		for (const [name, value] of new URLSearchParams(%q)) {
-			const field = document.createElement("input")
-			field.name = name
-			field.value = value
-			form.append(field)
-		}
+		const form = Object.assign(document.createElement("form"), {method: "post", action: %q})
+		for (const [name, value] of new URLSearchParams(%q)) form.append(Object.assign(document.createElement("input"), {name, value}))
 		document.body.append(form)
 		document.documentElement.dataset.old = true
 		form.submit()
@@ -214,52 +207,36 @@ func TestBrowser_showsMovingThumbnailsAndShares(t *testing.T) {
 	tab.Inspect("project-shared")
 }
 
-// A user creates an avatar from an uploaded file, and its page follows the rendering. It changes after a click that has
-// begun, and says its state only.
-func TestBrowser_createsAvatarFromUpload(t *testing.T) {
+// A user creates a lip-sync from two files, for which the form waits. Its page follows the rendering between clicks,
+// and says its state only.
+func TestBrowser_createsLipsyncFromUploads(t *testing.T) {
 	t.Parallel()
 	harness.SkipShort(t, "the browser takes seconds of CPU time for it")
 	s := newSite(t, newSQLite(t))
 	file := filepath.Join(t.TempDir(), `a "quoted" name.mp4`)
 	check(t, os.WriteFile(file, []byte("a video"), 0o600))
-	tab := s.openTab(t, "/console")
-	tab.Do(chromedp.Click(".empty .button"), chromedp.WaitVisible("#title"), chromedp.SendKeys("#title", "Ada "+hostile),
-		chromedp.SetUploadFiles("#base_video_url-file", []string{file}))
-	tab.Await("output", "Uploaded.")
-	tab.Do(chromedp.Click("form.create button.primary"))
-	tab.Await(".notice", "It has been created")
-	tab.Await("#said", "processing")
-	tab.Do(chromedp.Evaluate[chromedp.Void](`{
-		const button = document.getElementById("grant")
-		button.dispatchEvent(new PointerEvent("pointerdown", {bubbles: true}))
-		addEventListener("htmx:sseBeforeMessage", () => setTimeout(() => {
-			document.title = button.isConnected
-			dispatchEvent(new PointerEvent("pointerup"))
-		}), {once: true})
-	}`))
-	page := try(s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: studio.Avatar}, "", 1))(t)
-	check(t, s.studio.Progressed(t.Context(), page.Subjects[0].ID, studio.Progress{Done: 0.4}))
-	tab.Await(".progress", "40 %")
-	tab.Await("title", "true")
-	if said := browsertest.Read(tab, chromedp.Evaluate[string](`document.getElementById("said").textContent`)); said != "processing" {
-		t.Errorf("a screen reader says %q", said)
-	}
-}
-
-// A form waits for each of its uploads.
-func TestBrowser_waitsForEachUpload(t *testing.T) {
-	t.Parallel()
-	harness.SkipShort(t, "the browser takes seconds of CPU time for it")
-	tab := newSite(t, newSQLite(t)).openTab(t, "/console/lipsyncs/new")
-	file := filepath.Join(t.TempDir(), "a.mp4")
-	check(t, os.WriteFile(file, []byte("a video"), 0o600))
-	tab.Do(chromedp.Evaluate[chromedp.Void](`{
+	tab := s.openTab(t, "/console/lipsyncs")
+	tab.Do(chromedp.Click(".empty .button"), chromedp.WaitVisible("#title"), chromedp.SendKeys("#title", "Ada "+hostile), chromedp.Evaluate[chromedp.Void](`{
 		const send = XMLHttpRequest.prototype.send
 		XMLHttpRequest.prototype.send = function (file) { window.goOn ? send.call(this, file) : window.goOn = () => send.call(this, file) }
 	}`), chromedp.SetUploadFiles("#video_url-file", []string{file}), chromedp.SetUploadFiles("#audio_url-file", []string{file}))
 	tab.Await("output", "Uploaded.")
-	tab.Do(chromedp.WaitVisible("form.create button[type=submit]:disabled"), chromedp.Evaluate[chromedp.Void](`goOn()`),
-		chromedp.WaitVisible("form.create button[type=submit]:enabled"))
+	tab.Do(chromedp.WaitVisible("form.create button.primary:disabled"), chromedp.Evaluate[chromedp.Void](`goOn()`),
+		chromedp.Click("form.create button.primary:enabled"))
+	tab.Await(".notice", "It has been created")
+	tab.Await("#said", "processing")
+	tab.Do(chromedp.Evaluate[chromedp.Void](`{
+		const pressed = document.querySelector(".state")
+		pressed.dispatchEvent(new PointerEvent("pointerdown", {bubbles: true}))
+		addEventListener("htmx:sseBeforeMessage", () => setTimeout(() => {
+			document.title = JSON.stringify([pressed.isConnected, document.getElementById("said").textContent])
+			dispatchEvent(new PointerEvent("pointerup"))
+		}), {once: true})
+	}`))
+	page := try(s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: studio.Lipsync}, "", 1))(t)
+	check(t, s.studio.Progressed(t.Context(), page.Subjects[0].ID, studio.Progress{Done: 0.4}))
+	tab.Await(".progress", "40 %")
+	tab.Await("title", `[true,"processing"]`)
 }
 
 // Without JavaScript, a page keeps what is typed, and a session that ended leads back to its form.

@@ -58,7 +58,13 @@ func TestLinks_workOnce(t *testing.T) {
 	v.post("/console/users/invite", url.Values{"email": {"bob"}}).want(t, http.StatusUnprocessableEntity, "Enter an email address.")
 
 	_, key = linkOf(t, v.post("/console/users/change", url.Values{"email": {"bob@example.com"}, "act": {"reset"}}))
-	use(s.newVisitor(t), key, "another password").want(t, http.StatusOK, "Welcome.")
+	other := s.signIn(t, email)
+	before := other.http.Jar.Cookies(mustParse(t, s.URL+"/console"))[0]
+	other.get(console.LinkURL("", key)).want(t, http.StatusOK, "In this browser, "+email+" is signed in")
+	use(other, key, "another password").want(t, http.StatusOK, "Welcome.", `title="bob@example.com"`)
+	if _, _, err := s.studio.Session(t.Context(), before.Value); !errors.Is(err, studio.ErrUnauthorized) {
+		t.Errorf("the session of another user in the browser: %v", err)
+	}
 	if p := bob.get("/console/avatars"); p.path == "/console/avatars" {
 		t.Error("a session survives the new password")
 	}
@@ -128,20 +134,6 @@ func TestLinks_end(t *testing.T) {
 			}
 		}
 	})
-}
-
-// A link that is used in the browser of somebody else signs them out.
-func TestLinks_endTheSessionOfAnotherUser(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, newSQLite(t))
-	v := s.operator(t)
-	path, key := linkOf(t, v.post("/console/users/invite", url.Values{"email": {"bob@example.com"}}))
-	v.get(path).want(t, http.StatusOK, "In this browser, "+email+" is signed in")
-	before := v.http.Jar.Cookies(mustParse(t, s.URL+"/console"))[0]
-	v.post("/console/link", url.Values{"key": {key}, "password": {"a new password"}}).want(t, http.StatusOK, "Welcome.", `title="bob@example.com"`)
-	if _, _, err := s.studio.Session(t.Context(), before.Value); !errors.Is(err, studio.ErrUnauthorized) {
-		t.Errorf("the session of the other user: %v", err)
-	}
 }
 
 // An operator disables, enables, promotes and deletes users, but not the last operator.

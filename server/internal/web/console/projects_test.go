@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
 // hostile must be shown as text, not as HTML.
@@ -67,10 +66,8 @@ func TestProjects_showRecordsToMembers(t *testing.T) {
 	s := newSite(t, newSQLite(t))
 	lipsync := s.create(t, studio.Lipsync, hostile)
 	s.render(t, lipsync)
-	studiotest.AddUser(t, s.studio, "bob@example.com")
-	studiotest.AddUser(t, s.studio, "eve@example.com")
+	ada, bob, eve := s.signIn(t, email), s.join(t, "bob@example.com", studio.NoRole), s.join(t, "eve@example.com", studio.NoRole)
 	check(t, s.studio.AddMember(t.Context(), s.workspace, "bob@example.com"))
-	ada, bob, eve := s.signIn(t, email), s.signIn(t, "bob@example.com"), s.signIn(t, "eve@example.com")
 	files := "/console/projects/" + lipsync.ID
 	p := ada.get("/console/projects")
 	p.want(t, http.StatusOK, `<a class="cover" href="/console/lipsyncs/`+lipsync.ID+`"`, `src="`+files+`/picture?play.png"`, `<img class="moving" src="`+files+`/moving"`,

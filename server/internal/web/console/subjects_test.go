@@ -12,7 +12,6 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 	"github.com/avatarstudio/avatarstudio/server/internal/web/console"
 )
 
@@ -63,8 +62,7 @@ func TestSubjects_areHiddenFromOtherUsers(t *testing.T) {
 	avatar := s.create(t, studio.Avatar, "Ada")
 	check(t, s.media.Write(t.Context(), studio.ResultKey(avatar.ID, "still.png"), strings.NewReader("png")))
 	try(s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{Thumbnail: "still.png"}, nil))(t)
-	studiotest.AddUser(t, s.studio, "bob@example.com")
-	ada, bob := s.signIn(t, email), s.signIn(t, "bob@example.com")
+	ada, bob := s.signIn(t, email), s.join(t, "bob@example.com", studio.NoRole)
 	path := "/console/avatars/" + avatar.ID
 	for _, below := range []string{"", "/live", "/delete", "/thumbnail"} {
 		bob.get(path+below).want(t, http.StatusNotFound)
@@ -173,19 +171,16 @@ func TestSubjects_streamChanges(t *testing.T) {
 	check(t, s.studio.Delete(t.Context(), s.user.ID, studio.Lipsync, lipsync.ID))
 	all.want("state", "Create your first lip-sync")
 
-	another := s.create(t, studio.Lipsync, "Again")
-	one = v.stream(t, "/console/lipsyncs/"+another.ID+"/live")
-	one.want("state", "processing")
-	check(t, s.studio.Delete(t.Context(), s.user.ID, studio.Lipsync, another.ID))
-	one.want("state", "has been deleted")
-	one.want("done", "")
-
-	third := s.create(t, studio.Lipsync, "Third")
-	one = v.stream(t, "/console/lipsyncs/"+third.ID+"/live")
-	one.want("state", "processing")
-	check(t, s.studio.EndSessions(t.Context(), studio.User{}, email))
-	one.want("state", "You have been signed out.")
-	one.want("done", "")
+	wantEnd := func(notice string, end func(id string) error) {
+		another := s.create(t, studio.Lipsync, "Again")
+		one := v.stream(t, "/console/lipsyncs/"+another.ID+"/live")
+		one.want("state", "processing")
+		check(t, end(another.ID))
+		one.want("state", notice)
+		one.want("done", "")
+	}
+	wantEnd("has been deleted", func(id string) error { return s.studio.Delete(t.Context(), s.user.ID, studio.Lipsync, id) })
+	wantEnd("You have been signed out.", func(string) error { return s.studio.EndSessions(t.Context(), studio.User{}, email) })
 }
 
 func TestSubjects_arePaginated(t *testing.T) {
