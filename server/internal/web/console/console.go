@@ -7,8 +7,8 @@
 // forbids others, so a thumbnail on another origin is a link.
 //
 // The session cookie contains the refresh token of a login. The token is not rotated. A session ends when the
-// user logs out, when the password changes, and when the tokens of the user are revoked. Cross-origin POST
-// requests are rejected.
+// user logs out, when another login of the browser replaces it, when the password changes, and when the tokens of the
+// user are revoked. Cross-origin POST requests are rejected.
 //
 // The package has no business rules. Creations, uploads and changes of projects are sent to the API with an access
 // token of the user, so they have the same limits and error messages.
