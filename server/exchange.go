@@ -19,10 +19,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-const (
-	requestIDHeader    = "X-Request-Id"
-	maxRequestIDLength = 128
-)
+const requestIDHeader = "X-Request-Id"
 
 // exchange is a request and its response, with the state that the layers of the server share. It is the only
 // value that they store in the context.
@@ -297,6 +294,6 @@ func newRequestID() string {
 // validRequestID reports whether the document allows id as a request id. All allowed characters are safe in
 // logs and URNs.
 func validRequestID(id string) bool {
-	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._~+/=:@-"
-	return id != "" && len(id) <= maxRequestIDLength && strings.Trim(id, allowed) == ""
+	const allowed, longest = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._~+/=:@-", 128
+	return id != "" && len(id) <= longest && strings.Trim(id, allowed) == ""
 }
