@@ -36,7 +36,7 @@ type results struct {
 func TestResults(t *testing.T) {
 	r := results{variants: variants(), plan: plan{1, 1, 10 * time.Millisecond, 50 * time.Millisecond, 16}}
 	if *measure.Full {
-		r.plan = plan{21, 15, 50 * time.Millisecond, 500 * time.Millisecond, 16}
+		r.plan = plan{21, 150, 50 * time.Millisecond, 50 * time.Millisecond, 16}
 	}
 	var children []*child
 	for _, v := range r.variants {
