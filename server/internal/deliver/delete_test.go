@@ -17,10 +17,7 @@ import (
 func TestDeliverer_Run_sendsNoEventOfADeletedSubject(t *testing.T) {
 	onEachDatabase(t, func(s *fixture) {
 		const others = 4
-		s.receiver.answer = func(sender.Message, int) sender.Attempt {
-			time.Sleep(200 * time.Millisecond)
-			return sender.Attempt{Status: 200}
-		}
+		s.receiver.takes = 200 * time.Millisecond
 		s.workWhile(10*time.Second, func() {
 			s.seed(others, hookURL)
 			time.Sleep(10 * time.Millisecond)
@@ -40,10 +37,7 @@ func TestDeliverer_Run_sendsNoEventOfADeletedSubject(t *testing.T) {
 func TestSQLite_sendsNothingThatItReadLongBefore(t *testing.T) {
 	onSQLite(t, func(s *fixture) {
 		s.config = deliver.Config{InFlight: 1}
-		s.receiver.answer = func(sender.Message, int) sender.Attempt {
-			time.Sleep(2 * time.Second)
-			return sender.Attempt{Status: 200}
-		}
+		s.receiver.takes = 2 * time.Second
 		s.seed(4, hookURL)
 		s.workWhile(10*time.Second, func() {
 			time.Sleep(time.Second)

@@ -40,7 +40,7 @@ func (d *Deliverer) deliver(lease context.Context, fence string, f *flow, next s
 	if next.URLDisabled {
 		return d.exhaust(next)
 	}
-	secrets, err := d.webhookSecrets(lease, next.UserID)
+	secrets, err := d.webhookSecrets(next.UserID)
 	if err != nil || lease.Err() != nil || d.leaseExpired() {
 		return d.retryTime(err)
 	}
@@ -133,42 +133,33 @@ func (d *Deliverer) record(ctx, stop context.Context, fence string, r store.Made
 	return nextDue, err
 }
 
-// secretCache caches the webhook secrets of users for secretsLifetime. It is safe for concurrent use.
-type secretCache struct {
-	mu    sync.Mutex
-	users map[string]cachedSecrets
-}
-
+// cachedSecrets are the webhook secrets of a user, which are cached for secretsLifetime.
 type cachedSecrets struct {
-	secrets   []standardwebhooks.Secret
+	read      func() ([]standardwebhooks.Secret, error)
 	expiresAt time.Time
 }
 
 // webhookSecrets returns the secrets that sign the events of a user. The cache may hide a new secret for up
-// to secretsLifetime. The secret before it is still valid then.
-func (d *Deliverer) webhookSecrets(ctx context.Context, userID string) ([]standardwebhooks.Secret, error) {
+// to secretsLifetime. The secret before it is still valid then. Concurrent attempts share one read, and its error.
+func (d *Deliverer) webhookSecrets(userID string) ([]standardwebhooks.Secret, error) {
 	now := time.Now()
-	d.secretCache.mu.Lock()
-	cached := d.secretCache.users[userID]
-	d.secretCache.mu.Unlock()
-	if now.Before(cached.expiresAt) {
-		return cached.secrets, nil
+	d.secretsMu.Lock()
+	cached := d.secrets[userID]
+	if !now.Before(cached.expiresAt) {
+		if len(d.secrets) > maxCachedUsers {
+			clear(d.secrets)
+		}
+		cached = cachedSecrets{sync.OnceValues(func() ([]standardwebhooks.Secret, error) {
+			ctx, cancel := context.WithTimeout(d.ctx, secretsTimeout)
+			defer cancel()
+			texts, err := d.Studio.WebhookSecrets(ctx, userID)
+			if err != nil {
+				return nil, err
+			}
+			return standardwebhooks.ParseSecrets(texts)
+		}), now.Add(secretsLifetime)}
+		d.secrets[userID] = cached
 	}
-	timeoutContext, cancel := context.WithTimeout(ctx, secretsTimeout)
-	defer cancel()
-	texts, err := d.Studio.WebhookSecrets(timeoutContext, userID)
-	if err != nil {
-		return nil, err
-	}
-	secrets, err := standardwebhooks.ParseSecrets(texts)
-	if err != nil {
-		return nil, err
-	}
-	d.secretCache.mu.Lock()
-	defer d.secretCache.mu.Unlock()
-	if len(d.secretCache.users) > maxCachedUsers {
-		clear(d.secretCache.users)
-	}
-	d.secretCache.users[userID] = cachedSecrets{secrets, now.Add(secretsLifetime)}
-	return secrets, nil
+	d.secretsMu.Unlock()
+	return cached.read()
 }

@@ -16,11 +16,12 @@ import (
 // the loop only through call. Use one per process.
 type Deliverer struct {
 	Config
-	lanes       lanes.Lanes
-	laneConfig  lanes.Config
-	deaf        bool // it gets no notifications; set by tests
-	secretCache secretCache
-	faults      faultlog.Log
+	lanes      lanes.Lanes
+	laneConfig lanes.Config
+	deaf       bool // it gets no notifications; set by tests
+	secretsMu  sync.Mutex
+	secrets    map[string]cachedSecrets // by user
+	faults     faultlog.Log
 
 	calls  chan func()
 	closed chan struct{}    // closed when loop accepts no more calls
@@ -51,7 +52,7 @@ func New(cfg Config) *Deliverer {
 	d := &Deliverer{
 		Config: cfg, faults: faultlog.Log{Logger: cfg.Logger}, calls: make(chan func(), 1024), closed: make(chan struct{}),
 		now: time.Now, queue: newQueue(), endpoints: newEndpoints(), origins: newOrigins(cfg), heldLanes: make(map[int]bool),
-		secretCache: secretCache{users: make(map[string]cachedSecrets)},
+		secrets: make(map[string]cachedSecrets),
 	}
 	d.laneConfig = lanes.Config{
 		Store: cfg.Store, RescanInterval: cfg.RescanInterval, Logger: cfg.Logger, Now: cfg.Now,

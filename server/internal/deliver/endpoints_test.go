@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
-	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
 // However many attempts there are, the row of a URL is written at most once a second, and however many URLs there are,
@@ -40,10 +39,7 @@ func TestSQLite_writesTheRowOfAURLOnceASecond(t *testing.T) {
 		if written := count(`SELECT COUNT(*) FROM written`); written < seconds || written > seconds+outage {
 			s.t.Errorf("the row is written %d times in %d seconds", written, seconds)
 		}
-		s.receiver.answer = func(sender.Message, int) sender.Attempt {
-			time.Sleep(100 * time.Millisecond)
-			return sender.Attempt{Status: 200}
-		}
+		s.receiver.takes = 100 * time.Millisecond
 		s.create()
 		s.work(time.Second / 2) // the last result is written when it stops
 		endpoint := try(s.db.Endpoint(s.t.Context(), s.user.ID, hookURL))(s.t)

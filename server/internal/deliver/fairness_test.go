@@ -61,13 +61,7 @@ func (s *fixture) wantConcurrent() {
 // A receiver that hangs and has a long backlog delays no other, and has as many attempts in flight as it may have.
 func TestSQLite_longBacklogDelaysNoOtherReceiver(t *testing.T) {
 	onSQLite(t, func(s *fixture) {
-		s.receiver.answer = func(message sender.Message, _ int) sender.Attempt {
-			if message.URL != hungURL {
-				return sender.Attempt{Status: 200}
-			}
-			time.Sleep(hungTime)
-			return sender.Attempt{Failure: sender.FailureTimeout}
-		}
+		s.receiver.hangs = func(url string) bool { return url == hungURL }
 		began := time.Now()
 		s.seed(100_000/loadDivisor, hungURL)
 		s.seed(2, urls(99)...)
@@ -99,16 +93,7 @@ func TestSQLite_untriedOriginsThatHangDelayNoOther(t *testing.T) {
 			onSQLite(t, func(s *fixture) {
 				const origins = 400
 				healthy := urls(max(40/loadDivisor, 10))
-				s.receiver.answer = func(message sender.Message, _ int) sender.Attempt {
-					switch {
-					case message.URL == busyURL:
-						time.Sleep(busyTime)
-					case !slices.Contains(healthy, message.URL):
-						time.Sleep(hungTime)
-						return sender.Attempt{Failure: sender.FailureTimeout}
-					}
-					return sender.Attempt{Status: 200}
-				}
+				s.receiver.hangs = func(url string) bool { return !slices.Contains(healthy, url) }
 				s.config.BreakAfter = 1 << 30 // otherwise the breakers free the workers
 				ids := make([]string, users)
 				for i := range ids {
@@ -134,13 +119,7 @@ func TestSQLite_untriedOriginsThatHangDelayNoOther(t *testing.T) {
 func TestSQLite_failingReceiversOfAUserDelayNoNewOneOfHis(t *testing.T) {
 	onSQLite(t, func(s *fixture) {
 		hung := urls(50)
-		s.receiver.answer = func(message sender.Message, _ int) sender.Attempt {
-			if !slices.Contains(hung, message.URL) {
-				return sender.Attempt{Status: 200}
-			}
-			time.Sleep(hungTime)
-			return sender.Attempt{Failure: sender.FailureTimeout}
-		}
+		s.receiver.hangs = func(url string) bool { return slices.Contains(hung, url) }
 		s.seed(20, hung...)
 		s.workWhile(time.Minute, func() {
 			time.Sleep(3*hungTime + time.Second) // the first attempts to all of them have failed
@@ -154,14 +133,7 @@ func TestSQLite_failingReceiversOfAUserDelayNoNewOneOfHis(t *testing.T) {
 // However many receivers of a user take their time, another user has concurrent attempts.
 func TestSQLite_slowReceiversOfAUserDelayNoOtherUser(t *testing.T) {
 	onSQLite(t, func(s *fixture) {
-		s.receiver.answer = func(message sender.Message, _ int) sender.Attempt {
-			took := 10 * time.Second
-			if message.URL == busyURL {
-				took = busyTime
-			}
-			time.Sleep(took)
-			return sender.Attempt{Status: 200}
-		}
+		s.receiver.takes = 10 * time.Second
 		s.seed(20, urls(100)...)
 		s.user = studiotest.AddUser(s.t, s.studio, "bob@example.com")
 		s.workWhile(40*time.Second, func() {

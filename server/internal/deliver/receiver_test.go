@@ -13,6 +13,8 @@ import (
 // receiver is a Sender that records its attempts. A test sets its answers.
 type receiver struct {
 	now    func() time.Time
+	takes  time.Duration                                        // before the default answer
+	hangs  func(url string) bool                                // until an attempt times out; default: at no URL
 	answer func(message sender.Message, try int) sender.Attempt // default: 200
 
 	mu    sync.Mutex
@@ -37,8 +39,16 @@ func (r *receiver) Send(_ context.Context, message sender.Message) sender.Attemp
 	try := r.tries[message.ID]
 	r.mu.Unlock()
 	at, attempt := r.now(), sender.Attempt{Status: 200}
-	if r.answer != nil {
+	switch {
+	case message.URL == busyURL:
+		time.Sleep(busyTime)
+	case r.hangs != nil && r.hangs(message.URL):
+		time.Sleep(hungTime)
+		attempt = sender.Attempt{Failure: sender.FailureTimeout}
+	case r.answer != nil:
 		attempt = r.answer(message, try)
+	default:
+		time.Sleep(r.takes)
 	}
 	attempt.At, attempt.Duration = at, r.now().Sub(at)
 	r.mu.Lock()

@@ -1,6 +1,7 @@
 package deliver_test
 
 import (
+	"context"
 	"flag"
 	"slices"
 	"strings"
@@ -92,15 +93,37 @@ func TestSQLite_recordsAnAttemptOnceTheDatabaseRecovers(t *testing.T) {
 // A deliverer that stops records its running attempt and begins no other, also if running work is canceled.
 func TestSQLite_recordsARunningAttemptBeforeItStops(t *testing.T) {
 	onSQLite(t, func(s *fixture) {
-		s.receiver.answer = func(sender.Message, int) sender.Attempt {
-			time.Sleep(10 * time.Second)
-			return sender.Attempt{Status: 200}
-		}
+		s.receiver.takes = 10 * time.Second
 		avatar := s.create()
 		s.work(5 * time.Second)
 		s.wantStatuses(avatar.ID, "processing") // and not the events after it
 		s.work(time.Minute)
 		s.wantStatuses(avatar.ID, "processing", "consent_pending", "published")
+	})
+}
+
+// countingStore counts the reads of webhook secrets.
+type countingStore struct {
+	studio.Store
+	reads atomic.Int32
+}
+
+func (c *countingStore) WebhookSecrets(ctx context.Context, userID string, now time.Time) ([]studio.WebhookSecret, error) {
+	c.reads.Add(1)
+	return c.Store.WebhookSecrets(ctx, userID, now)
+}
+
+// Otherwise each burst of attempts would occupy all connections of the pool.
+func TestSQLite_attemptsThatBeginTogetherReadTheSecretsOnce(t *testing.T) {
+	onSQLite(t, func(s *fixture) {
+		try(s.studio.WebhookSecrets(s.t.Context(), s.user.ID))(s.t) // makes the first one
+		counting := &countingStore{Store: s.db}
+		s.studio.Store = counting
+		s.seed(1, urls(20)...)
+		s.work(time.Second / 2)
+		if reads, sent := counting.reads.Load(), len(s.receiver.deliveries()); reads != 1 || sent != 20 {
+			s.t.Errorf("%d attempts read the secrets %d times", sent, reads)
+		}
 	})
 }
 
