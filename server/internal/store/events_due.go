@@ -93,8 +93,9 @@ func (s *Store) Deliveries(ctx context.Context, queries []DeliveryQuery) ([][]De
 	indexes, reads := make(map[Flow]int, len(queries)), make([]statement, len(queries))
 	for i, query := range queries {
 		indexes[query.Flow] = i
-		reads[i] = statement{selectDelivery(s.engine, `FROM (SELECT * FROM deliveries WHERE user_id = $1 AND origin = $2 AND `+notPaused+`
-			ORDER BY due_at `+limitTo("$3")+`)`), []any{query.UserID, query.Origin, query.Limit}}
+		// With parameters outside of subqueries, PostgreSQL would plan each execution, which costs more than to run it.
+		reads[i] = statement{selectDelivery(s.engine, `FROM (SELECT * FROM deliveries WHERE user_id = (SELECT $1) AND origin = (SELECT $2) AND `+notPaused+`
+			ORDER BY due_at LIMIT (SELECT $3 + 0))`), []any{query.UserID, query.Origin, query.Limit}}
 	}
 	err := s.engine.queryAll(ctx, func(scan func(...any) error) error {
 		var d Delivery

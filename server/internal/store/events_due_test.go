@@ -54,15 +54,13 @@ func TestStore_Deliveries_returnsTheFirstEventOfEachSubject(t *testing.T) {
 			create(t, db, s)
 		}
 		got := try(db.Deliveries(t.Context(), []store.DeliveryQuery{{Flow: testFlow(0), Limit: 5}, {Flow: testFlow(2), Limit: 5}, {Flow: testFlow(1), Limit: 1}}))(t)
-		var ids [][]string
-		for _, deliveries := range got {
-			var of []string
+		var ids []string // each after the index of its query
+		for i, deliveries := range got {
 			for _, d := range deliveries {
-				of = append(of, d.Event.ID)
+				ids = append(ids, fmt.Sprint(i, " ", d.Event.ID))
 			}
-			ids = append(ids, of)
 		}
-		if want := "[[2-1 0-1] [] [1-1]]"; fmt.Sprint(ids) != want {
+		if want := "[0 2-1 0 0-1 2 1-1]"; fmt.Sprint(ids) != want {
 			t.Errorf("deliveries are %v, want %s", ids, want)
 		}
 	})

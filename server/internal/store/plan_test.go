@@ -108,6 +108,9 @@ func TestPostgres_withoutStatisticsFindsRowsByTheirKeys(t *testing.T) {
 		check(t, recordAttempt(t.Context(), db, deliveries[0][0].Event, studio.Attempt{At: planNow()}, store.Outcome{State: studio.EventPending, RetryAt: planNow()}))
 	}
 	wantProjectsByTwoIndexes(t, dsn)
+	if all := db.Texts(t, `SELECT statement FROM pg_prepared_statements WHERE custom_plans > 5 AND statement NOT LIKE 'EXPLAIN%'`); len(all) > 0 {
+		t.Errorf("each execution is planned: %q", all)
+	}
 }
 
 // The statistics of a new installation are those of empty tables until it is analyzed again.
