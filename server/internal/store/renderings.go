@@ -30,6 +30,10 @@ func (s *Store) ClaimRenderings(ctx context.Context, by string, now time.Time, n
 	if err != nil || len(subjects) > 0 {
 		return subjects, false, err
 	}
+	due, err := exists(ctx, s.engine, `SELECT 1 FROM renderings WHERE due_at <= $1 AND `+claimable(s.engine)+` ORDER BY due_at LIMIT 1`, micros(now))
+	if err != nil || !due {
+		return nil, false, err
+	}
 	err = s.write(ctx, func(tx transaction) error {
 		var claimed []string
 		for len(claimed) < n {
