@@ -22,7 +22,7 @@ CHECKS := check-debian lint check-document check-bench tidy vulncheck breaking c
 
 # Without test, because test-race runs the same tests in full. check-generate writes files that others read.
 .PHONY: check
-check: ## Run every check, as CI does (10 minutes)
+check: ## Run every check, as CI does (7 minutes)
 	@$(MAKE) --no-print-directory timed-check-generate
 	@$(MAKE) --no-print-directory timed-compile
 	@$(MAKE) --no-print-directory --output-sync=recurse -j 3 $(addprefix timed-,$(CHECKS))
@@ -145,7 +145,7 @@ GO_TEST := go test -timeout 20m -shuffle=on
 # One more test program than there are CPUs runs at a time, with several tests each, because many tests wait for
 # processes and timers.
 .PHONY: test
-test: ## Run the tests, some of them shortened (4 minutes; the first time, 3 more to compile)
+test: ## Run the tests, some of them shortened (75 seconds; the first time, 3 minutes more to compile)
 	@sed -n 's/^test:.*## //p' $(MAKEFILE_LIST)
 	$(GO_TEST) -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -parallel 8 -short $$(go list ./server/internal/store ./...)
 
@@ -167,7 +167,7 @@ LAST := ^TestProcess_survivesHostileConnections$$
 
 # The first three run at the same time, because many of their tests wait.
 .PHONY: test-race
-test-race: ## Run all tests in full, with the race detector for packages with concurrent code (8 minutes; needs a C compiler)
+test-race: ## Run all tests in full, with the race detector for packages with concurrent code (5 minutes; needs a C compiler)
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	$(if $(RACE),CGO_ENABLED=1 go list -export $(RACE) ./... >/dev/null # once, for test-raced and test-mixed)
 	@$(MAKE) --no-print-directory -j 3 test-raced test-unraced test-mixed
