@@ -102,7 +102,6 @@ func TestSQLite_recordsARunningAttemptBeforeItStops(t *testing.T) {
 	})
 }
 
-// countingStore counts the reads of webhook secrets.
 type countingStore struct {
 	studio.Store
 	reads atomic.Int32

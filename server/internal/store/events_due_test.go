@@ -35,10 +35,9 @@ func TestStore_DueFlows_returnsTheEarliestTimeOfEachFlow(t *testing.T) {
 			t.Errorf("due is %v, want %v", flows, want)
 		}
 		if db.Shared() {
-			lane := store.Lane(testFlow(1).Origin)
-			flows := try(db.DueFlows(t.Context(), []int{lane}))(t)
+			flows := try(db.DueFlows(t.Context(), []int{store.Lane(testFlow(1).Origin)}))(t)
 			if len(flows) != 1 || flows[0].Flow != testFlow(1) {
-				t.Errorf("in the lane %d is due %v", lane, flows)
+				t.Errorf("in the lane is due %v", flows)
 			}
 		}
 	})
