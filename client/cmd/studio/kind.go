@@ -82,8 +82,8 @@ func (p *program) create(ctx context.Context, command *cli.Command, c *client.Cl
 		if err := p.uploadFlag(ctx, c, command, file); err != nil {
 			return err
 		}
-		if command.String(file.name) != "" { // uploaded again, the file would have another URL
-			flags = append(flags, fmt.Sprintf("--%s '%s'", file.url, command.String(file.url)))
+		if url := command.String(file.url); command.String(file.name) != "" { // another upload has another URL
+			flags = append(flags, "--"+file.url, "'"+strings.ReplaceAll(url, "'", `'\''`)+"'")
 		}
 	}
 	call, err := k.creation(command)

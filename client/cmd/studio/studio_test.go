@@ -176,7 +176,7 @@ func TestCreate_namesTheKeyWhenTheOutcomeIsUnknown(t *testing.T) {
 			w.Header().Set("Retry-After", "3600")
 			if r.URL.Path == "/v1/media" {
 				w.WriteHeader(http.StatusCreated)
-				_, _ = io.WriteString(w, `{"media_id":"a","url":"https://a.example/?a&b","content_type":"image/jpeg","size":6,"expires_at":"2026-01-02T03:04:05Z"}`)
+				_, _ = io.WriteString(w, `{"media_id":"a","url":"https://a.example/?a&'b","content_type":"image/jpeg","size":6,"expires_at":"2026-01-02T03:04:05Z"}`)
 				return
 			}
 			_, _ = io.Copy(io.Discard, r.Body)
@@ -191,7 +191,7 @@ func TestCreate_namesTheKeyWhenTheOutcomeIsUnknown(t *testing.T) {
 		var errs bytes.Buffer
 		p.Stdout, p.Stderr = unwritable, &errs
 		got := p.Run(ctx, []string{"studio", "avatar", "create", "--video", face})
-		if want := "--idempotency-key " + <-keys + " --base-video-url 'https://a.example/?a&b')"; got != code || !strings.Contains(errs.String(), want) {
+		if want := "--idempotency-key " + <-keys + " --base-video-url 'https://a.example/?a&'\\''b')"; got != code || !strings.Contains(errs.String(), want) {
 			t.Errorf("after the status %d, the exit code is %d: %s", status, got, &errs)
 		}
 	}
