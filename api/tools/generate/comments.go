@@ -24,7 +24,7 @@ func docComments(code string) string {
 	for _, part := range [][2]string{
 		{`(?m)^(\t*//\n)(?:\t*//\n)+`, "$1"},
 		{`(?m)^(\t*//) - `, "$1   - "},
-		{`(?m)^// \S+ defines model for \S+\.\n`, ""}, // says no more than the name
+		{`(?m)^// \S+ defines model for \S+\.\n(?://\n)?`, ""}, // says no more than the name
 		{`(?m)^(// \S+Params) defines parameters for`, "$1 are the parameters of"},
 		{`(?m)^(// \S+Body) defines \w+ for (\S+?)(?: for \S+ ContentType)?\.$`, "$1 is a body of $2."},
 	} {

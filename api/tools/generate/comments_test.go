@@ -20,7 +20,7 @@ func TestDocComments_areSentences(t *testing.T) {
 		"// Other An avatar.\ntype Avatar struct {":                             "// Other An avatar.\ntype Avatar struct {",
 		"// Mode The mode.\n//\n// - a: one.\ntype Mode string":                 "// Mode is the mode.\n//\n//   - a: one.\ntype Mode string",
 		"// Avatar An avatar.":                                                  "// Avatar An avatar.",
-		"}\n\n// ID defines model for ID.\ntype ID = string":                    "}\n\ntype ID = string",
+		"}\n\n// ID defines model for ID.\n//\n// Deprecated: no.\ntype ID":     "}\n\n// Deprecated: no.\ntype ID",
 		"// GetParams defines parameters for Get.\ntype GetParams":              "// GetParams are the parameters of Get.\ntype GetParams",
 		"// LogJSONBody defines body for Log for application/json ContentType.": "// LogJSONBody is a body of Log.",
 	} {
