@@ -411,8 +411,13 @@ func textsOf(ref *openapi3.SchemaRef) openapi3.Schemas {
 	if ref == nil {
 		return all
 	}
-	maps.Copy(all, ref.Value.PatternProperties)
-	if has := ref.Value.AdditionalProperties.Has; all[others] == nil && (has == nil || *has) && hasOthers(ref) {
+	isClosed := false
+	for _, part := range append(openapi3.SchemaRefs{ref}, ref.Value.AllOf...) {
+		maps.Copy(all, part.Value.PatternProperties)
+		has := part.Value.AdditionalProperties.Has
+		isClosed = isClosed || has != nil && !*has
+	}
+	if all[others] == nil && !isClosed && hasOthers(ref) {
 		all[others] = anyValue()
 	}
 	return all
