@@ -12,7 +12,7 @@ import (
 // it never redirects. Of several paths that match a request, it uses the one whose first different segment has more
 // text. The zero value has no routes. Once all are added, it is safe for concurrent use.
 type Routes[T any] struct {
-	literal map[string][]*route[T] // paths without parameters
+	literal map[string][]*route[T] // paths without parameters and escapes
 	all     map[int][]*route[T]    // all routes in the order of precedence, by the number of their segments
 }
 
@@ -32,7 +32,7 @@ func (rs *Routes[T]) Add(method, path string, target T) error {
 		rs.literal, rs.all = make(map[string][]*route[T]), make(map[int][]*route[T])
 	}
 	added := &route[T]{method, method + " " + path, template, target}
-	if len(template.Names) == 0 {
+	if len(template.Names) == 0 && !strings.Contains(path, "%") {
 		rs.literal[path] = append(rs.literal[path], added)
 	}
 	of := rs.all[len(template.Segments)]
