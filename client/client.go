@@ -118,6 +118,9 @@ func (c *Client) roundTrip(request *http.Request) (*http.Response, error) {
 		err = errors.New("the transport returned neither a response nor an error")
 	case err == nil && response.Body == nil:
 		response.Body = http.NoBody
+	case err == nil && response.StatusCode == http.StatusSwitchingProtocols:
+		response.Body.Close() // it is the raw connection, which does not end with the context
+		response.Body = http.NoBody
 	}
 	return response, err
 }

@@ -53,7 +53,7 @@ func TestError_describesResponse(t *testing.T) {
 		"501":          {501, prob, `{"detail":"Not here."}`, client.ErrServer, at + "501 Not Implemented: Not here."},
 		"503":          {503, prob, `{"detail":"` + strings.Repeat("x", 300) + `"}`, client.ErrServer, at + "503 Service Unavailable: " + strings.Repeat("x", 256)},
 		"599":          {599, "", "", client.ErrServer, at + "599"},
-		"101":          {101, "", "", client.ErrServer, at + "101 Switching Protocols"},
+		"101":          {101, prob, `{"detail":"not read"}`, client.ErrServer, at + "101 Switching Protocols"},
 		"999":          {999, "", "", client.ErrServer, at + "999"},
 
 		"more than 64 KiB": {500, prob, `{"detail":"canary"` + strings.Repeat(" ", 64<<10) + "}", client.ErrServer, at + "500 Internal Server Error"},
