@@ -29,12 +29,15 @@ for (const input of document.querySelectorAll("input[data-upload]")) {
   })
 }
 
-// Holds a change of the page back while a button is pressed, because a click needs the element on which it began.
+// Holds a change of the page back while a button or the space bar is pressed, because a click needs the element on
+// which it began.
 let pressed = false, held = () => {}
-addEventListener("pointerdown", event => { pressed = event.button === 0 }, true)
-for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => setTimeout(() => {
-  held(); pressed = false; held = () => {}
-}), true)
+addEventListener("pointerdown", event => { pressed ||= event.button === 0 }, true)
+addEventListener("keydown", event => { pressed ||= event.key === " " }, true)
+// A release that a page does not get, such as one over a menu of the system, shows in the next movement.
+for (const end of ["pointerup", "pointercancel", "pointermove", "keyup"]) addEventListener(end, event => {
+  if (pressed && !event.buttons) setTimeout(() => { held(); pressed = false; held = () => {} })
+}, true)
 addEventListener("htmx:sseBeforeMessage", event => {
   if (!pressed) return
   event.preventDefault()
