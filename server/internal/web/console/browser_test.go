@@ -239,10 +239,10 @@ func TestBrowser_createsLipsyncFromUploads(t *testing.T) {
 	tab.Await("title", `[true,"processing"]`)
 }
 
-// Without JavaScript, a page keeps what is typed, and a session that ended leads back to its form.
+// Without JavaScript, a link refreshes a page, and a session that ended leads back to its form.
 func TestBrowser_worksWithoutScripts(t *testing.T) {
 	t.Parallel()
-	harness.SkipShort(t, "it waits for a refresh")
+	harness.SkipShort(t, "the browser takes seconds of CPU time for it")
 	s := newSite(t, newSQLite(t))
 	tab := s.openTab(t, "/console/lipsyncs/new")
 	tab.DisableScripts()
