@@ -16,6 +16,9 @@ func TestGenerate_keepsNamesOfEachScript(t *testing.T) {
     Élan: { type: object, required: [naïve], properties: { 名前: { type: string }, 価格_usd: { type: number }, naïve: { type: string }, имя: { type: string } } }
     言語: { enum: [日本語, français] }
     Renamed: { type: object, x-go-name: Other, required: [a], properties: { a: { type: string, x-go-name: First } } }
+    Named: { type: string, enum: [a, b], x-enum-varnames: [First, Second] }
+    Reordered: { enum: [b, a], allOf: [ { $ref: '#/components/schemas/Named' } ] }
+    Less: { enum: [b], allOf: [ { $ref: '#/components/schemas/Named' } ] }
 `)
 	harness.Check(t, err)
 	code := strings.Join(strings.Fields(string(f["gen/api.gen.go"])), " ")
@@ -23,6 +26,7 @@ func TestGenerate_keepsNamesOfEachScript(t *testing.T) {
 		"type Élan struct { Naïve string `json:\"naïve\"` Имя *string `json:\"имя,omitempty\"` X価格Usd *float64 `json:\"価格_usd,omitempty\"` X名前 *string `json:\"名前,omitempty\"` }",
 		`X言語Français X言語 = "français" X言語X日本語 X言語 = "日本語"`,
 		"type Other struct { First string `json:\"a\"` }",
+		`NamedFirst Named = "a" NamedSecond Named = "b"`, `ReorderedA Reordered = "a" ReorderedB Reordered = "b"`, `LessB Less = "b"`,
 	} {
 		if !strings.Contains(code, want) {
 			t.Errorf("the code does not contain %s", want)

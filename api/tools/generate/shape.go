@@ -333,9 +333,13 @@ func (s *shaper) merge(into, from *openapi3.Schema, at openapi3.Location) {
 		s.fail(at, "the allOf gives one value the formats %s and %s: keep one", formats[0], formats[1])
 	}
 	into.Format = append(formats, "")[0]
+	others := maps.Clone(from.Extensions)
+	delete(others, "x-go-name") // of another type
 	if a, b := literalsOf(into), literalsOf(from); len(a)+len(b) > 0 {
 		if len(a) == 0 {
 			a = b
+		} else if !slices.EqualFunc(a, b, sameLiteral) {
+			delete(others, "x-enum-varnames") // of other values
 		}
 		into.Const, into.Enum = nil, slices.DeleteFunc(slices.Clone(a), func(value any) bool {
 			return value == nil || !hasType(value, into.Type) || len(b) > 0 && !slices.ContainsFunc(b, func(other any) bool { return sameLiteral(value, other) })
@@ -381,10 +385,8 @@ func (s *shaper) merge(into, from *openapi3.Schema, at openapi3.Location) {
 		into.Description = from.Description
 	}
 	into.ReadOnly, into.WriteOnly = into.ReadOnly || from.ReadOnly, into.WriteOnly || from.WriteOnly
-	others := maps.Clone(from.Extensions)
-	delete(others, "x-go-name") // of another type
 	into.Extensions = extended(into.Extensions, others)
-	if names, _ := into.Extensions["x-enum-varnames"].([]any); len(names) != len(into.Enum) { // of other values
+	if names, _ := into.Extensions["x-enum-varnames"].([]any); len(names) != len(into.Enum) { // of more values
 		delete(into.Extensions, "x-enum-varnames")
 	}
 }
