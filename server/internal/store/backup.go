@@ -136,7 +136,10 @@ func openBackup(ctx context.Context, path string) (_ *sql.DB, err error) {
 	if err := checkDatabaseFile(path, true); err != nil {
 		return nil, err
 	}
-	if path, err = filepath.Abs(path); err != nil {
+	if path, err = filepath.EvalSymlinks(path); err == nil { // as SQLite does for the name of the log
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 { // which immutable ignores

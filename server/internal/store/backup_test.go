@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -109,18 +110,16 @@ func TestRestore_rejectsUnusableBackups(t *testing.T) {
 	directory := t.TempDir()
 	whole := filepath.Join(directory, "whole.db")
 	db := studiotest.Open(t, "sqlite:"+filepath.Join(directory, "studio.db"))
-	check(t, db.CreateUser(t.Context(), user("ada")))
-	check(t, db.Backup(t.Context(), whole))
+	check(t, errors.Join(db.CreateUser(t.Context(), user("ada")), db.Backup(t.Context(), whole)))
 	content := try(os.ReadFile(whole))(t)
 	file := func(name string, content []byte) string {
 		path := filepath.Join(directory, name)
 		check(t, os.WriteFile(path, content, 0o600))
 		return path
 	}
-	pipe := filepath.Join(directory, "pipe")
-	check(t, syscall.Mkfifo(pipe, 0o600))
-	newer := file("newer.db", content)
-	later := studiotest.OpenSQL(t, "sqlite:"+newer)
+	pipe, link := filepath.Join(directory, "pipe"), file("used.db-wal", content)+".link"
+	check(t, errors.Join(syscall.Mkfifo(pipe, 0o600), os.Symlink(file("used.db", content), link)))
+	later := studiotest.OpenSQL(t, "sqlite:"+file("newer.db", content))
 	try(later.ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, TRUE)`))(t)
 	check(t, later.Close())
 	for name, test := range map[string]struct {
@@ -131,9 +130,9 @@ func TestRestore_rejectsUnusableBackups(t *testing.T) {
 		"nothing":                   {file("empty", nil), store.ErrDamaged},
 		"half of a backup":          {file("half", content[:len(content)/2]), store.ErrDamaged},
 		"a page of zeros":           {file("torn", slices.Concat(content[:4096], make([]byte, 4096), content[8192:])), store.ErrDamaged},
-		"a database in use":         {filepath.Join(directory, "studio.db"), store.ErrDamaged},
+		"a database with a log":     {link, store.ErrDamaged},
 		"a pipe":                    {pipe, store.ErrNoDatabase},
-		"what a later version made": {newer, store.ErrNewer},
+		"what a later version made": {filepath.Join(directory, "newer.db"), store.ErrNewer},
 		"no file":                   {filepath.Join(directory, "missing"), fs.ErrNotExist},
 	} {
 		t.Run(name, func(t *testing.T) {
