@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"math/big"
 	"net"
 	"net/http"
@@ -96,8 +97,8 @@ func TestProcess_reloadsTLSCertificate(t *testing.T) {
 		t.Errorf("a login is answered %d", status)
 	}
 
-	write([]byte("broken"), secondKey)
-	check(t, p.AwaitLog("certificate not loaded"))
+	check(t, errors.Join(os.Remove(keyFile), p.AwaitLog("certificate not loaded")))
+	check(t, errors.Join(os.WriteFile(keyFile, []byte("broken"), 0o600), p.AwaitLog("certificate not loaded.*key input")))
 	if _, _, name := shown(t, secure(t, true, both...), url); name != "first" {
 		t.Errorf("beside a broken pair a new connection gets %s", name)
 	}

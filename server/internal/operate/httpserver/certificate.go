@@ -54,11 +54,14 @@ func (c *Certificate) load() (changed bool, err error) {
 // Run reads the files every second until ctx ends. New connections use the new certificate. While the files
 // are invalid or do not match, they use the last valid one.
 func (c *Certificate) Run(ctx context.Context, logger *slog.Logger) {
+	const notLoaded = "certificate not loaded; the previous one stays in use"
 	faults := faultlog.Log{Logger: logger}
 	for ; ctx.Err() == nil; studio.Pause(ctx, certificateInterval) {
 		switch changed, err := c.load(); {
+		case err != nil && changed: // load does not return it again
+			logger.WarnContext(ctx, notLoaded, "err", err)
 		case err != nil:
-			faults.Report(ctx, slog.LevelWarn, "certificate", "certificate not loaded; the previous one stays in use", "err", err)
+			faults.Report(ctx, slog.LevelWarn, "certificate", notLoaded, "err", err)
 		case changed:
 			logger.InfoContext(ctx, "certificate loaded", "expires", c.Expires())
 		}
