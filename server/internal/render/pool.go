@@ -58,6 +58,8 @@ type Pool struct {
 	slots        chan struct{} // holds one value for each busy worker
 	wakeup       chan struct{}
 	waiting      atomic.Bool // renderings may be due that were not in the last claim
+	claimed      sync.Map    // the subjects that this process renders, by ID
+	unsure       bool        // this process may have claimed others: the answer of the database was lost
 	shared       bool        // other processes use the database
 	dueHere      bool        // this process made renderings due that others do not know
 	announced    time.Time   // when other processes were notified of them last
@@ -177,19 +179,40 @@ func (p *Pool) start(ctx, stop context.Context, workers *sync.WaitGroup) time.Du
 }
 
 // claim claims renderings for free workers, which acquire has reserved, and starts them. more reports whether others
-// may be due. What the database has claimed without an answer waits for the end of its lease.
+// may be due.
 func (p *Pool) claim(ctx, stop context.Context, workers *sync.WaitGroup, free int) (more bool, err error) {
 	var subjects []studio.Subject
-	if err = p.readClock(stop); err == nil {
+	if err = p.releaseUnknown(stop); err == nil {
+		err = p.readClock(stop)
+	}
+	if err == nil {
 		subjects, more, err = p.Store.ClaimRenderings(stop, p.Store.ProcessID(), p.now(), free)
+		p.unsure = err != nil
 	}
 	for range free - len(subjects) {
 		<-p.slots
 	}
 	for _, subject := range subjects {
-		workers.Go(func() { p.render(ctx, stop, subject) })
+		p.claimed.Store(subject.ID, &subject)
+		workers.Go(func() { p.render(ctx, stop, &subject) })
 	}
 	return more, err
+}
+
+// releaseUnknown releases what this process may have claimed without an answer. Otherwise it would wait for the end of
+// its lease.
+func (p *Pool) releaseUnknown(stop context.Context) error {
+	if !p.unsure {
+		return nil
+	}
+	var known []string
+	p.claimed.Range(func(id, _ any) bool {
+		known = append(known, id.(string))
+		return true
+	})
+	err := p.Store.ReleaseRenderings(stop, p.Store.ProcessID(), known)
+	p.unsure = err != nil
+	return err
 }
 
 // acquire reserves the free workers and returns how many they are.

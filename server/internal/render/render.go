@@ -33,14 +33,17 @@ const (
 
 // render renders a claimed subject with a reserved worker. It frees the worker, and starts the next renderings if there
 // are any. After an error, or if ctx ends first, it releases the subject so that any process may claim it.
-func (p *Pool) render(ctx, stop context.Context, subject studio.Subject) {
-	err := p.renderOnce(ctx, stop, subject)
+func (p *Pool) render(ctx, stop context.Context, subject *studio.Subject) {
+	defer p.claimed.CompareAndDelete(subject.ID, subject) // another worker may have claimed it after a release
+	err := p.renderOnce(ctx, stop, *subject)
 	if err != nil {
 		if ctx.Err() == nil {
 			p.faults.Error(ctx, renderWork, err)
 			studio.Pause(stop, errorPause)
 		}
-		p.release(ctx, subject.ID)
+		for !p.release(ctx, subject.ID) && stop.Err() == nil {
+			studio.Pause(stop, errorPause)
+		}
 	}
 	<-p.slots
 	if err != nil || p.waiting.Load() {
@@ -48,11 +51,13 @@ func (p *Pool) render(ctx, stop context.Context, subject studio.Subject) {
 	}
 }
 
-// release releases the claim on a subject, even if ctx has ended. If that fails, its lease ends.
-func (p *Pool) release(ctx context.Context, subjectID string) {
+// release releases the claim on a subject, even if ctx has ended. It reports whether it succeeded.
+func (p *Pool) release(ctx context.Context, subjectID string) (done bool) {
 	timeoutContext, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
-	p.faults.Error(ctx, renderWork, p.Store.ReleaseRendering(timeoutContext, subjectID, p.Store.ProcessID()))
+	err := p.Store.ReleaseRendering(timeoutContext, subjectID, p.Store.ProcessID())
+	p.faults.Error(ctx, renderWork, err)
+	return err == nil
 }
 
 // renderOnce renders a subject once and writes the result. After an error the subject is still due.

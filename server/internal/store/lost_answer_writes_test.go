@@ -328,9 +328,9 @@ func createKeyed(c lostCall, id string) error {
 	return errorOf(c.CreateSubject(c.Context(), s, studio.IdempotencyKey{Key: "key", Fingerprint: []byte("f"), After: noon().Add(-time.Hour)}))
 }
 
-// claimRendering claims after the end of the lease on what was claimed before without an answer.
+// claimRendering claims as a process does that may have claimed before without an answer.
 func claimRendering(c lostCall) error {
-	if err := errors.Join(c.ReleaseRendering(c.Context(), c.run, c.run), c.ReleaseRendering(c.Context(), c.run+"a", c.run)); err != nil {
+	if err := c.ReleaseRenderings(c.Context(), c.run, nil); err != nil {
 		return err
 	}
 	subjects, _, err := c.ClaimRenderings(c.Context(), c.run, noon(), 1)

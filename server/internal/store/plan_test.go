@@ -271,6 +271,7 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 		try(db.NextRendering(ctx, now))(t)
 		rendering := try(db.ClaimRendering(ctx, "p", now))(t)
 		try(db.RenewRenderings(ctx, "p", []string{rendering}))(t)
+		check(t, db.ReleaseRenderings(ctx, "p", []string{rendering}))
 		check(t, db.ReleaseRendering(ctx, rendering, "p"))
 		delivery := try(db.NextDelivery(ctx, "s9"))(t)
 		check(t, recordAttempt(ctx, db, delivery.Event, studio.Attempt{At: now}, store.Outcome{State: studio.EventDelivered, DisableURL: true, Reason: studio.ReasonGone}))

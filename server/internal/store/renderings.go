@@ -215,6 +215,15 @@ func (s *Store) ReleaseRendering(ctx context.Context, subjectID, by string) erro
 	return s.exec(ctx, `UPDATE renderings SET process_id = NULL WHERE subject_id = $1 AND process_id = $2`, subjectID, by)
 }
 
+// ReleaseRenderings releases the leases of a process on all renderings except those that it knows of. It may have
+// claimed others without an answer.
+func (s *Store) ReleaseRenderings(ctx context.Context, by string, except []string) error {
+	var where conditions
+	where.add("process_id = ?", by)
+	where.add("NOT (" + s.engine.in("subject_id", where.elements(s.engine, except)) + ")")
+	return s.exec(ctx, `UPDATE renderings SET process_id = NULL WHERE `+where.sql, where.args...)
+}
+
 // HastenRenderings makes the renderings due whose time is later than that of any retry. A clock was ahead when it was
 // written, or is set back.
 func (s *Store) HastenRenderings(ctx context.Context, now time.Time) error {
