@@ -13,8 +13,8 @@ type Response struct {
 	// the document.
 	OperationID string
 	// Status is the HTTP status of the response, whether it arrived or not. It is 0 if a handler aborted the connection
-	// before the response, or if an error with a cause would have been a 5xx but the connection had broken before. It is
-	// 200 if a middleware of Config.Wrap took over the connection without a status.
+	// before the response, or if an error with a cause would have been a 5xx but the connection had broken before. It
+	// is 200 if a middleware of Config.Wrap took over the connection without a status.
 	Status   int
 	Duration time.Duration
 	// Violations are the violations of the problem document that was sent, if any. The set of keywords is
