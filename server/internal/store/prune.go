@@ -62,8 +62,7 @@ func (s *Store) Prune(ctx context.Context, now time.Time) error {
 		{"tasks", "id", `due_at > $1`, now.Add(maxAttemptAge)},
 	} {
 		// A read first: it locks nothing, and usually there is nothing to write.
-		var found bool
-		err := queryRow(ctx, s.engine, []any{&found}, `SELECT EXISTS (SELECT 1 FROM `+rule.table+` WHERE `+rule.condition+`)`, micros(rule.limit))
+		found, err := exists(ctx, s.engine, `SELECT 1 FROM `+rule.table+` WHERE `+rule.condition+` LIMIT 1`, micros(rule.limit))
 		if err != nil {
 			return err
 		}
