@@ -14,7 +14,7 @@ import (
 // handler tracks the progress of each request and limits its body and the memory of its response.
 func (l *Listener) handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := connFrom(r.Context())
+		c, _ := r.Context().Value(connKey{}).(*conn)
 		if c == nil {
 			next.ServeHTTP(w, r)
 			return
@@ -34,9 +34,9 @@ func (l *Listener) handler(next http.Handler) http.Handler {
 			}
 			context.AfterFunc(r.Context(), func() { l.endStream(c) }) // when the stream has been closed
 		}
-		if len(r.TransferEncoding) > 0 {
-			// net/http hides whether there was also a Content-Length. If there was, the connection must be
-			// closed (RFC 9112, section 6.1).
+		if len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1) {
+			// net/http hides whether there was also a Content-Length, or with HTTP/1.0 a Transfer-Encoding. If there
+			// was, the connection must be closed (RFC 9112, section 6.1).
 			w.Header().Set("Connection", "close")
 		}
 		if strings.Contains(r.Header.Get("Range"), ",") {

@@ -2,7 +2,6 @@ package httpserver
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"net"
 	"net/http"
@@ -66,11 +65,6 @@ func (c *conn) startIdle() {
 func (c *conn) endIdle() { _ = c.SetReadDeadline(time.Now()) }
 
 type connKey struct{}
-
-func connFrom(ctx context.Context) *conn {
-	c, _ := ctx.Value(connKey{}).(*conn)
-	return c
-}
 
 // connOf returns the conn that may be wrapped by a secureConn, or nil.
 func connOf(c net.Conn) *conn {

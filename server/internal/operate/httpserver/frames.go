@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -85,11 +86,7 @@ func (s *secureConn) CloseWrite() error {
 
 // speaksHTTP reports whether the bytes in place of a TLS record header are the start of an HTTP request.
 func speaksHTTP(header []byte) bool {
-	switch string(header) {
-	case "GET /", "HEAD ", "POST ", "PUT /", "OPTIO", "DELET", "PATCH":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"GET /", "HEAD ", "POST ", "PUT /", "OPTIO", "DELET", "PATCH"}, string(header))
 }
 
 // scan counts the frames in a part of what is received. It returns false if there are too many.
