@@ -32,6 +32,10 @@ func (s *Sender) Fetch(ctx context.Context, rawURL string) (*http.Response, erro
 		switch response.StatusCode {
 		case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
 			http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		case http.StatusSwitchingProtocols:
+			_ = response.Body.Close() // it is the connection, which does not end with ctx
+			response.Body = http.NoBody
+			return response, nil
 		default:
 			return response, nil
 		}

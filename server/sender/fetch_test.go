@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness/faultserver"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
@@ -21,6 +22,8 @@ func TestFetch_followsGuardedRedirects(t *testing.T) {
 			_, _ = io.WriteString(w, "content")
 		case "/missing":
 			http.NotFound(w, r)
+		case "/other":
+			faultserver.Raw("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n").ServeHTTP(w, r)
 		case "/loop":
 			http.Redirect(w, r, "/loop", http.StatusFound)
 		case "/nowhere":
@@ -39,6 +42,7 @@ func TestFetch_followsGuardedRedirects(t *testing.T) {
 		{web.URL + "/file", 200, false},
 		{web.URL + "/to?/file", 200, false},
 		{web.URL + "/missing", 404, false},
+		{web.URL + "/other", 101, false}, // whose connection does not end
 		{web.URL + "/loop", 0, false},
 		{web.URL + "/nowhere", 0, false},
 		{web.URL + "/to?http://127.0.0.2/", 0, true}, // the guard checks redirects too

@@ -44,7 +44,7 @@ func checkHealth(ctx context.Context, command *cli.Command) error {
 	if err != nil {
 		return fmt.Errorf("no daemon responds at --admin-addr: %w", err)
 	}
-	defer func() { _ = response.Body.Close() }()
+	context.AfterFunc(ctx, func() { _ = response.Body.Close() }) // that of a 101 does not end with ctx by itself
 	var state readiness
 	if err := json.NewDecoder(response.Body).Decode(&state); err != nil {
 		return fmt.Errorf("--admin-addr is not that of a daemon: %w", err)

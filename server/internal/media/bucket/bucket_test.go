@@ -67,6 +67,7 @@ func TestS3_trustsNoAnswer(t *testing.T) { //nolint:paralleltest // it sets the 
 		"uploads that are those of others":  {clean, 200, xml, "<L><Upload><Key>others/1</Key></Upload></L>", false},
 		"uploads without end":               {clean, 200, xml, "<L>" + more, false},
 		"a file that did not exist":         {del, 404, xml, "<Error><Code>NoSuchKey</Code></Error>", true},
+		"another protocol":                  {read(0), 101, "Connection: Upgrade\nUpgrade: x\n", "", false},
 		"a proxy without a backend":         {read(0), 404, "Content-Type: text/plain\n", "404 page not found", false},
 	} {
 		store := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

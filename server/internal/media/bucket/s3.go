@@ -83,6 +83,9 @@ type skeptic struct{ *http.Transport }
 
 func (s skeptic) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := s.Transport.RoundTrip(r)
+	if err == nil && response.StatusCode == http.StatusSwitchingProtocols {
+		return nil, errors.Join(errAnswer, response.Body.Close()) // it is the connection, which does not end with the context
+	}
 	if err == nil && (response.StatusCode == http.StatusNotFound || r.URL.Query().Has("prefix")) &&
 		!strings.Contains(response.Header.Get("Content-Type"), "xml") {
 		response.StatusCode, response.Status = http.StatusBadGateway, "502 in place of an answer without XML"

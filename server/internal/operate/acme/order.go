@@ -2,6 +2,7 @@ package acme
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -81,10 +82,10 @@ func (r *requests) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = response.Body.Close() }()
+	context.AfterFunc(ctx, func() { _ = response.Body.Close() }) // that of a 101 does not end with ctx by itself
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(ctx.Err(), err)
 	}
 	var authorization struct {
 		Status     string `json:"status"`

@@ -93,9 +93,9 @@ func (c *collector) send(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 		return err
 	}
 	defer response.Body.Close()
-	_, _ = io.CopyN(io.Discard, response.Body, maxAnswer) // so that the connection can be used again
-	if response.StatusCode/100 != 2 {
+	if response.StatusCode/100 != 2 { // the body of a 101 is the connection, which does not end with the context
 		return fmt.Errorf("the collector answers %s", response.Status)
 	}
+	_, _ = io.CopyN(io.Discard, response.Body, maxAnswer) // so that the connection can be used again
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness/faultserver"
 	"github.com/avatarstudio/avatarstudio/server/internal/telemetry/tracing/otlp"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest/otlptest"
 )
@@ -82,9 +83,9 @@ func TestExporter_dropsSpansWhenCollectorHangs(t *testing.T) {
 func TestExporter_logsFailuresOnce(t *testing.T) {
 	t.Parallel()
 	var unavailable atomic.Bool
-	collector := otlptest.New(t, func(w http.ResponseWriter, _ *http.Request) bool {
+	collector := otlptest.New(t, func(w http.ResponseWriter, r *http.Request) bool {
 		if unavailable.Load() {
-			w.WriteHeader(http.StatusBadRequest)
+			faultserver.Raw("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n").ServeHTTP(w, r)
 		}
 		return unavailable.Load()
 	})
