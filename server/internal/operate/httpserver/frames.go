@@ -73,7 +73,10 @@ func (s *secureConn) read(p []byte) (int, error) {
 	}
 	n, err := s.Conn.Read(p)
 	if !s.scan(p[:n]) {
-		s.conn.listener.reportFlood()
+		l := s.conn.listener
+		l.mu.Lock()
+		l.closed++
+		l.unlock(nil)
 		return 0, errFlood
 	}
 	return n, err
@@ -127,11 +130,4 @@ func (s *secureConn) take() bool {
 	}
 	s.left--
 	return true
-}
-
-// reportFlood counts a connection that is closed because of its frames.
-func (l *Listener) reportFlood() {
-	l.mu.Lock()
-	l.closed++
-	l.unlock(nil)
 }
