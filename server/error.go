@@ -83,10 +83,14 @@ func toError(err error) *Error {
 	return internalError(err)
 }
 
-// notNil returns err, or an error that says so if it is a nil pointer, whose methods could panic.
+// notNil returns err, or an error that says so if it is or wraps a nil pointer, whose methods could panic.
 func notNil(err error) error {
-	if v := reflect.ValueOf(err); v.Kind() == reflect.Pointer && v.IsNil() {
-		return internalError(fmt.Errorf("the error is a nil %T", err))
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		if v := reflect.ValueOf(e); v.Kind() == reflect.Pointer && v.IsNil() {
+			return internalError(fmt.Errorf("the error is a nil %T", e))
+		} else if _, ok := e.(*Error); ok { //nolint:errorlint // its Err is only logged
+			break
+		}
 	}
 	return err
 }

@@ -161,7 +161,7 @@ func TestHandler_logsCausesAndDoesNotSendThem(t *testing.T) {
 		{http.ErrNoLocation, `"msg":"panic"`},
 		{nil, "neither a response nor an error"},
 		{(*server.Error)(nil), "request failed\",\"request_id\":\"r-1\",\"err\":\"the error is a nil *server.Error"},
-		{(*validate.Error)(nil), "the error is a nil *validate.Error"},
+		{&net.OpError{Err: (*validate.Error)(nil)}, "the error is a nil *validate.Error"},
 	} {
 		failure = test.err
 		log.Reset()
@@ -188,10 +188,7 @@ func TestHandler_keepsAValidRequestID(t *testing.T) {
 		if got == "" || (got == given) != kept {
 			t.Errorf("%q is answered %q, want it kept: %v", given, got, kept)
 		}
-		status := http.StatusBadRequest // as the document says
-		if kept {
-			status = http.StatusNotImplemented
-		}
+		status := map[bool]int{true: http.StatusNotImplemented, false: http.StatusBadRequest}[kept] // as the document says
 		p := problem(t, do(handler, "GET", details, "", append(bearer("good"), "X-Request-Id", given)...), status)
 		if !kept && (*p.Errors)[0].Pointer != "header:X-Request-Id" {
 			t.Errorf("%q is refused for %v", given, *p.Errors)

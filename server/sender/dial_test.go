@@ -72,8 +72,7 @@ func TestSend_blocksANameWithAPrivateAddress(t *testing.T) {
 		if _, err := s.CanonicalURL(m.URL); err != nil {
 			t.Error(err)
 		}
-		attempt := s.Send(t.Context(), m)
-		if attempt.Failure != sender.FailureDNS || attempt.Address != "" || !attempt.NotPublic {
+		if attempt := s.Send(t.Context(), m); attempt.Failure != sender.FailureDNS || attempt.Address != "" || !attempt.NotPublic {
 			t.Errorf("%s: %+v", address, attempt)
 		}
 		_, fetchErr := s.Fetch(t.Context(), m.URL)
@@ -91,8 +90,7 @@ func TestSend_blocksANameWithAPrivateAddress(t *testing.T) {
 func TestSend_blocksDNSRebinding(t *testing.T) {
 	t.Parallel()
 	outside, inside := listenOnBoth(t, "127.0.0.2", "127.0.0.1")
-	once := faultserver.Respond(http.StatusOK, http.Header{"Connection": {"close"}}, "")
-	faultserver.NewAt(t, outside, once)
+	faultserver.NewAt(t, outside, faultserver.Respond(http.StatusOK, http.Header{"Connection": {"close"}}, ""))
 	forbidDials(t, inside)
 	var address atomic.Value
 	address.Store("127.0.0.2")
@@ -135,8 +133,7 @@ func TestSend_dialsPublicAddressesOnly(t *testing.T) {
 				}
 				server.Close()
 				s.Close()
-				attempt := s.Send(t.Context(), m)
-				if attempt.Failure != sender.FailureConnect && attempt.Failure != sender.FailureDNS {
+				if attempt := s.Send(t.Context(), m); attempt.Failure != sender.FailureConnect && attempt.Failure != sender.FailureDNS {
 					t.Errorf("public one down: %+v", attempt)
 				}
 			})

@@ -93,10 +93,7 @@ func TestSend_followsNoRedirects(t *testing.T) {
 	s, server := newSender(t, sender.Config{}), faultserver.New(t, faults...)
 	for _, status := range statuses {
 		attempt := s.Send(t.Context(), message(server.URL()))
-		want := sender.FailureStatus
-		if status < 300 {
-			want = ""
-		}
+		want := map[bool]sender.Failure{true: "", false: sender.FailureStatus}[status < 300]
 		if attempt.Status != status || attempt.Delivered() != (status < 300) || attempt.Failure != want {
 			t.Errorf("%d: %+v", status, attempt)
 		}
