@@ -18,6 +18,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/client/clienttest"
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/memory"
 )
 
 func newClient(t *testing.T, s *clienttest.Service, change ...func(*client.Config)) *client.Client {
@@ -38,8 +39,7 @@ func TestService_usesTheClockOfTheBubble(t *testing.T) {
 		s, ctx := clienttest.NewInMemory(t), t.Context()
 		c := newClient(t, s)
 		create := func() string {
-			avatar := try(c.CreateAvatar(ctx, gen.CreateAvatarRequest{}, client.WithIdempotencyKey("key")))(t)
-			return avatar.AvatarID
+			return try(c.CreateAvatar(ctx, gen.CreateAvatarRequest{}, client.WithIdempotencyKey("key")))(t).AvatarID
 		}
 		first := create()
 		time.Sleep(23 * time.Hour)
@@ -132,9 +132,8 @@ func TestService_finishesRenderingsWithAutoFinish(t *testing.T) {
 		}
 	}
 	for title, want := range map[string]gen.InferenceStatus{"Hello": gen.InferenceStatusSucceeded, "[fail]": gen.InferenceStatusFailed} {
-		lipsync := try(c.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{Title: gen.Value(title)}))(t)
-		lipsync = try(c.GetLipsync(t.Context(), lipsync.InferenceID))(t)
-		if lipsync.Status != want {
+		created := try(c.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{Title: gen.Value(title)}))(t)
+		if lipsync := try(c.GetLipsync(t.Context(), created.InferenceID))(t); lipsync.Status != want {
 			t.Errorf("a lip-sync %q becomes %s", title, lipsync.Status)
 		}
 	}
@@ -264,5 +263,13 @@ func TestDownload_worksUntilDeletion(t *testing.T) {
 	check(t, studio.DeleteLipsync(t.Context(), gen.DeleteInferenceRequest{InferenceID: id}))
 	if err := studio.Download(t.Context(), client.LipsyncFile(id), &video); !errors.Is(err, client.ErrNotFound) {
 		t.Errorf("after the deletion: %v", err)
+	}
+}
+
+// What a service in memory would only miss later is required at once.
+func TestMemory_needsItsAddressAndASender(t *testing.T) {
+	t.Parallel()
+	if _, err := memory.New(memory.Config{BaseURL: "http://127.0.0.1"}); err == nil {
+		t.Error("a service without Send is accepted")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"errors"
 	"io"
 	"log/slog"
 	"math"
@@ -58,6 +59,9 @@ type Service struct {
 
 // New returns a Service without users. It validates responses, too.
 func New(cfg Config) (*Service, error) {
+	if cfg.BaseURL == "" || cfg.Send == nil {
+		return nil, errors.New("memory: BaseURL and Send are required")
+	}
 	guard, err := sender.New(cfg.Sender)
 	if err != nil {
 		return nil, err
@@ -69,8 +73,7 @@ func New(cfg Config) (*Service, error) {
 	s.tokens.Revocations = new(auth.Revocations)
 	s.store.OnRevoke = s.tokens.Revocations.Revoke
 	rules := studio.Config{Store: finishingStore{s.store, s}, Passwords: clearPasswords{}, Webhooks: webhooks{guard, cfg.Send}}
-	rules.IssueAccessToken = s.tokens.Issue
-	rules.Voices = simulate.Voices
+	rules.IssueAccessToken, rules.Voices = s.tokens.Issue, simulate.Voices
 	rules.Media, rules.Key = memstore.NewMedia(cfg.BaseURL+MediaPath), []byte(rand.Text())
 	rules.PublicURL, rules.DataPlaneID = cfg.BaseURL, studio.NewID()
 	s.studio = studio.New(rules)
@@ -139,10 +142,9 @@ func (s *Service) Events(subjectID string) []sender.Message {
 	filter := studio.EventFilter{SubjectID: subjectID}
 	events, _, _ := s.store.Events(context.Background(), filter, studio.OldestFirst, studio.Position{}, math.MaxInt) // reading from memory does not fail
 	for _, event := range events {
-		if event.State == studio.EventUnsent || event.Reason == studio.ReasonDeleted {
-			continue
+		if event.State != studio.EventUnsent && event.Reason != studio.ReasonDeleted {
+			messages = append(messages, event.Message(event.URL, nil))
 		}
-		messages = append(messages, event.Message(event.URL, nil))
 	}
 	return messages
 }

@@ -35,10 +35,9 @@ func (s *Service) AddProject(ctx context.Context, workspaceID, ownerID string, p
 	if err != nil {
 		return err
 	}
-	status := cmp.Or(project.Status, new(""))
 	_, err = s.studio.ImportProjects(ctx, []studio.Project{{
 		ID: *project.ProjectID, WorkspaceID: workspaceID, UserID: *project.UserID, CreatedAt: *project.CreatedAt,
-		Published: studio.IsPublished(*status), Document: string(document),
+		Published: studio.IsPublished(*cmp.Or(project.Status, new(""))), Document: string(document),
 	}})
 	return err
 }
