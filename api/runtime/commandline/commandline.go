@@ -150,8 +150,8 @@ func Topic(name, summary, text string) *cli.Command {
 	return &cli.Command{Name: name, Usage: summary, Description: text, Category: topicCategory, CustomHelpTemplate: "{{.Description}}", HideHelp: true}
 }
 
-// Line returns the text of an error as one line, without the value of a flag that package cli quotes: it may contain a
-// password.
+// Line returns the text of an error as one line, without the value of a flag where package cli quotes it whole: it may
+// contain a password. The unit of a duration remains, which its error also quotes.
 func Line(err error) string {
 	text := err.Error()
 	begin, rest, _ := strings.Cut(text, " \"")

@@ -108,8 +108,8 @@ func scanEvent(scan func(...any) error) (e studio.EventRecord, bytes int, err er
 	return e, bytes, err
 }
 
-// NewEvents has only the conditions and the order of the index events_user: where most events are of one user, the
-// planner of PostgreSQL would otherwise prefer events_created, and read the new events of all users for each one.
+// NewEvents has only the conditions and the order of the index events_user, so that PostgreSQL uses that one. With the
+// index events_created, it would read the new events of all users for each one.
 func (s *Store) NewEvents(ctx context.Context, userID string, after time.Time, limit int) (events []studio.EventRecord, err error) {
 	err = confirmedQuerier{s.engine}.query(ctx, func(scan func(...any) error) error {
 		e, _, err := scanEvent(scan)
