@@ -30,10 +30,8 @@ const (
 	// that several commits have changed is copied once. A larger log would delay this commit by more than 100 ms on a
 	// slow disk.
 	checkpointPages = 4000
-	// A log that is larger than keptLog and than the file is emptied, so that it does not fill a small disk.
-	keptLog = 1 << 20
-	// emptyPause is the time after which the log is emptied that readers, or a full disk, have prevented.
-	emptyPause = 100 * time.Millisecond
+	// keptLog is the size, in bytes, to which a log is truncated that readers have made larger.
+	keptLog = 20 << 20
 )
 
 var errOtherTables = errors.New("the file is a database of another program")
@@ -53,9 +51,6 @@ type sqlite struct {
 	statements *statements            // prepared on the writer
 	version    atomic.Int64           // the last data_version of the writer
 	files      map[string]fs.FileInfo // the opened files, by path
-	size       atomic.Int64           // of the file, at its last check
-	logSize    atomic.Int64           // of the write-ahead log
-	notEmptied atomic.Int64           // the last time when the log could not be emptied
 	lost       chan struct{}
 	loseOnce   sync.Once
 }
@@ -102,7 +97,8 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 	}
 	// Before a statement that can fail halfway changes a page, SQLite copies the page: see orFail. In a temporary file,
 	// a copy takes two system calls, and on some file systems the deletion of the file delays commits.
-	options := fmt.Sprintf("_txlock=immediate&_pragma=temp_store(memory)&_pragma=wal_autocheckpoint(%d)", checkpointPages)
+	options := fmt.Sprintf("_txlock=immediate&_pragma=temp_store(memory)&_pragma=wal_autocheckpoint(%d)&_pragma=journal_size_limit(%d)",
+		checkpointPages, keptLog)
 	if e.writer, err = openSQLiteDSN(sqliteDSN(path, options), cfg.Traces); err != nil {
 		return nil, err
 	}
@@ -273,11 +269,6 @@ func (e *sqlite) checkFiles() error {
 	for path, opened := range e.files {
 		file, err := os.Stat(path)
 		if err == nil && os.SameFile(file, opened) && (file.Size() > 0 || path != e.path) {
-			if path == e.path {
-				e.size.Store(file.Size())
-			} else {
-				e.logSize.Store(file.Size())
-			}
 			continue
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -302,12 +293,8 @@ func (e *sqlite) truncateLog(ctx context.Context) error {
 	return err
 }
 
-// emptyLog is truncateLog without a wait for readers. It reports whether it has emptied the log. If not, it does
-// nothing for emptyPause.
+// emptyLog is truncateLog without a wait for readers. It reports whether it has emptied the log.
 func (e *sqlite) emptyLog(ctx context.Context) bool {
-	if age := time.Since(time.Unix(0, e.notEmptied.Load())); age >= 0 && age < emptyPause { // the clock may be set back
-		return false
-	}
 	connection, err := e.writer.Conn(ctx)
 	if err != nil {
 		return false
@@ -320,12 +307,7 @@ func (e *sqlite) emptyLog(ctx context.Context) bool {
 	if _, resetErr := connection.ExecContext(ctx, "PRAGMA "+busyTimeout); resetErr != nil {
 		err = resetErr
 	}
-	if err != nil || busy != 0 {
-		e.notEmptied.Store(time.Now().UnixNano())
-		return false
-	}
-	e.logSize.Store(0)
-	return true
+	return err == nil && busy == 0
 }
 
 // changed uses the connection of the writer, because to any other connection the writes of this process are

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -42,9 +43,6 @@ func (e *sqlite) commit(members []*member) {
 		}
 		close(m.done)
 	}
-	if e.logSize.Load() > max(keptLog, e.size.Load()) {
-		e.emptyLog(ctx)
-	}
 }
 
 // errMemberFailed means that the transaction contains a part of a change that failed.
@@ -53,17 +51,11 @@ var errMemberFailed = errors.New("a change failed")
 // commitMembers commits the changes of all members. An error is that of the whole group. A savepoint before each change
 // would cost a copy of every page that it writes, so there are none until a change fails after it has written.
 func (e *sqlite) commitMembers(ctx context.Context, members []*member) error {
-	if err := e.checkFiles(); err != nil {
-		return err
-	}
 	err := e.runAll(ctx, members)
 	if sqliteCode(err)&0xff == sqlite3.SQLITE_FULL && e.emptyLog(ctx) { // which may be what fills the disk
 		err = e.runAll(ctx, members)
 	}
-	if err != nil {
-		return err
-	}
-	return e.checkFiles() // a commit to a deleted file must not be acknowledged
+	return cmp.Or(e.checkFiles(), err) // a commit to a deleted file must not be acknowledged
 }
 
 // runAll is runMembers with savepoints if there must be some.
