@@ -22,6 +22,7 @@ const maxRenderPause = 2 * time.Minute
 // claim goes to the user with the fewest running renderings, and among those to the one who has waited the longest
 // since the last claim of this process. more reports whether others may be due.
 func (s *Store) ClaimRenderings(ctx context.Context, by string, now time.Time, n int) (subjects []studio.Subject, more bool, err error) {
+	ctx = withoutSync(ctx) // a daemon that starts releases the claims of the last one
 	// Most claims get all that are due, so that no user has to wait for another one.
 	err = s.write(ctx, func(tx transaction) (err error) {
 		subjects, err = s.claimAll(ctx, tx, by, now, n)
@@ -192,7 +193,7 @@ func leaseEnd(sql dialect) string {
 // transaction has locked, and returns the subjects on whose renderings it has a lease. A rendering has none if its
 // subject was deleted, or if another process has taken it over.
 func (s *Store) RenewRenderings(ctx context.Context, by string, subjectIDs []string) (held []string, err error) {
-	err = s.write(ctx, func(tx transaction) error {
+	err = s.write(withoutSync(ctx), func(tx transaction) error {
 		held = nil
 		var where conditions
 		where.add(tx.in("s.subject_id", where.elements(tx, subjectIDs)))

@@ -47,6 +47,7 @@ type sqlite struct {
 	lock       *flock.Flock
 	fileLock   *flock.Flock // of a daemon, on the file itself; nil if it has none
 	writes     *commitQueue[*member]
+	synced     bool                   // commits of the writer wait for the disk; see withoutSync
 	reading    *statements            // prepared on the readers
 	statements *statements            // prepared on the writer
 	version    atomic.Int64           // the last data_version of the writer

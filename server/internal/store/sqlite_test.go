@@ -5,7 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -107,6 +109,27 @@ func TestSQLite_itsLogFillsNoSmallDisk(t *testing.T) {
 	check(t, os.WriteFile(filepath.Join(dir, "others"), make([]byte, studiotest.SmallDiskSize*3/4), 0o600))
 	for i := range 1000 { // 20 MB of log
 		check(t, db.SetPassword(t.Context(), "ada", "", strings.Repeat("x", 20_000), studio.RefreshToken{}, noon().Add(time.Duration(i))))
+	}
+}
+
+// A claim does not wait for the disk. All other changes do, also those in a group with claims.
+func TestSQLite_onlyClaimsAreNotSynced(t *testing.T) {
+	t.Parallel()
+	db := studiotest.Open(t, studiotest.NewSQLite(t))
+	addDue(t, db, map[string]int{"one": 1})
+	db.Exec(t, "CREATE TABLE levels (level INTEGER)")
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() { try(db.RenewRenderings(t.Context(), "p", nil))(t) })
+		all.Go(func() { db.Exec(t, "INSERT INTO levels SELECT synchronous FROM pragma_synchronous") })
+	}
+	all.Wait()
+	if levels := db.Texts(t, "SELECT DISTINCT CAST(level AS TEXT) FROM levels"); !slices.Equal(levels, []string{"2"}) {
+		t.Errorf("the changes have the levels %v", levels)
+	}
+	claim(t, db)
+	if level := db.Pragma(t, "writer", "synchronous"); level[0] != "1" {
+		t.Errorf("a claim has the level %s", level)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 
 	sqlite3 "modernc.org/sqlite/lib"
@@ -70,6 +71,9 @@ func (e *sqlite) runAll(ctx context.Context, members []*member) error {
 // runMembers runs the changes of all members in a transaction, and commits. Without savepoints, it returns
 // errMemberFailed if a failed change must be rolled back.
 func (e *sqlite) runMembers(ctx context.Context, members []*member, savepoints bool) error {
+	if err := e.setSync(ctx, slices.ContainsFunc(members, func(m *member) bool { return m.ctx.Value(unsyncedKey{}) == nil })); err != nil {
+		return err
+	}
 	tx, err := e.writer.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -104,6 +108,27 @@ func (e *sqlite) runMembers(ctx context.Context, members []*member, savepoints b
 		}
 	}
 	return tx.Commit()
+}
+
+// unsyncedKey is the key of a mark of the context of a change.
+type unsyncedKey struct{}
+
+// withoutSync marks the context of a change that may be lost with the power, because nothing depends on it after the
+// process has ended. On SQLite, the commit of a group of such changes does not wait for the disk. As the log is in
+// order, the next commit that waits also syncs those before, and no restart finds a change without those before it.
+func withoutSync(ctx context.Context) context.Context {
+	return context.WithValue(ctx, unsyncedKey{}, true)
+}
+
+// setSync sets whether commits wait for the disk.
+func (e *sqlite) setSync(ctx context.Context, synced bool) error {
+	if e.synced == synced {
+		return nil
+	}
+	e.synced = false // also if this fails
+	_, err := e.writer.ExecContext(ctx, "PRAGMA synchronous = "+map[bool]string{true: "FULL", false: "NORMAL"}[synced])
+	e.synced = synced && err == nil
+	return err
 }
 
 // sqliteTransaction is the transaction as one member sees it. It ignores the cancellation of the caller's
