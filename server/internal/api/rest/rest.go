@@ -75,13 +75,13 @@ func (urls inputs) normalize() error {
 // creation returns the part that all creations have in common. request is the decoded body, with its inputs. The
 // generated code encodes it with unknown members and in a fixed order.
 func creation(
-	ctx context.Context, request any, urls inputs, title, workspace, key *string,
+	ctx context.Context, request json.Marshaler, urls inputs, title, workspace, key *string,
 	data gen.Nullable[gen.WebhookData], webhook gen.Nullable[gen.WebhookSwitch],
 ) (studio.Creation, error) {
 	if err := urls.normalize(); err != nil {
 		return studio.Creation{}, err
 	}
-	body, err := json.Marshal(request)
+	body, err := request.MarshalJSON() // json.Marshal would compact it again
 	if err != nil {
 		return studio.Creation{}, err
 	}
