@@ -9,8 +9,21 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// eventConditions returns the conditions of a filter on events e.
-func eventConditions(f studio.EventFilter) (where conditions) {
+// eventConditions returns the conditions of a filter on events e that follow after in an order. A bound of the range
+// that after implies is left out: SQLite could begin at it, and would then read all earlier pages again.
+func eventConditions(f studio.EventFilter, order studio.EventOrder, after studio.Position) (where conditions) {
+	beyond := "<"
+	if order == studio.OldestFirst {
+		beyond = ">"
+	}
+	if after.ID != "" {
+		where.add("(e.created_at, e.id) "+beyond+" (?, ?)", micros(after.CreatedAt), after.ID)
+		if order == studio.OldestFirst && !after.CreatedAt.Before(f.From) {
+			f.From = time.Time{}
+		} else if order != studio.OldestFirst && after.CreatedAt.Before(f.To) {
+			f.To = time.Time{}
+		}
+	}
 	where.filter("e.id = ?", f.ID)
 	where.filter("e.user_id = ?", f.UserID)
 	where.filter("e.subject_id = ?", f.SubjectID)
@@ -36,7 +49,7 @@ func eventConditions(f studio.EventFilter) (where conditions) {
 func (s *Store) Events(
 	ctx context.Context, filter studio.EventFilter, order studio.EventOrder, after studio.Position, limit int,
 ) ([]studio.EventRecord, bool, error) {
-	where, from := eventConditions(filter), "events e"
+	where, from := eventConditions(filter, order, after), "events e"
 	if filter.State == studio.EventPending && filter.ID == "" && filter.SubjectID == "" {
 		// Few of the events are pending, and the queue has their subjects. SQLite reads the left side of a CROSS JOIN
 		// first.
@@ -44,12 +57,9 @@ func (s *Store) Events(
 		where.add("e.subject_id = q.subject_id AND e.sequence >= q.sequence")
 		where.filter("q.user_id = ?", filter.UserID)
 	}
-	direction, beyond := " DESC", "<"
+	direction := " DESC"
 	if order == studio.OldestFirst {
-		direction, beyond = "", ">"
-	}
-	if after.ID != "" {
-		where.add("(e.created_at, e.id) "+beyond+" (?, ?)", micros(after.CreatedAt), after.ID)
+		direction = ""
 	}
 	sorted := "e.created_at" + direction + ", e.id" + direction
 	if filter.SubjectID != "" { // the same order, by the index of the subject

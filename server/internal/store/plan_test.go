@@ -53,6 +53,9 @@ var scan = regexp.MustCompile(`(^SCAN|Seq Scan on) ` +
 // of it.
 var indexScan = regexp.MustCompile(`Index (Only )?Scan (Backward )?(using|on) \w+`)
 
+// wide matches a query for the events after a position that may begin before it.
+var wide = regexp.MustCompile(`\(e\.created_at, e\.id\) (> .*e\.created_at >=|< .*e\.created_at <) `)
+
 func TestStore_queriesScanNoGrowingTable(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
@@ -69,7 +72,7 @@ func TestStore_queriesScanNoGrowingTable(t *testing.T) {
 			scans := func(line string) bool { // a co-routine is a subquery, with an alias of its own
 				return scan.MatchString(line) && !slices.Contains(plan, "CO-ROUTINE "+strings.TrimPrefix(line, "SCAN "))
 			}
-			if slices.ContainsFunc(plan, scans) {
+			if slices.ContainsFunc(plan, scans) || wide.MatchString(query) {
 				t.Errorf("a growing table is scanned: %s", text)
 			}
 		})
@@ -315,13 +318,13 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 		check(t, db.Resume(ctx, store.PauseScope{}))
 		for _, selection := range []studio.ReplaySelection{
 			exhausted(studio.EventFilter{UserID: "u9", SubjectID: "s9"}), exhausted(studio.EventFilter{UserID: "u9"}, "e9", "e10"),
-			exhausted(studio.EventFilter{UserID: "u9", From: time.UnixMicro(1)}), exhausted(studio.EventFilter{To: now}),
+			exhausted(studio.EventFilter{UserID: "u9", From: time.UnixMicro(1)}), exhausted(studio.EventFilter{From: time.UnixMicro(1), To: now}),
 			{Filter: studio.EventFilter{UserID: "u9"}, States: []studio.EventState{studio.EventExhausted, studio.EventDelivered}},
 		} {
 			replay(t, db, selection, now)
 		}
 		for _, filter := range []studio.EventFilter{
-			{}, {ID: "e9"}, {SubjectID: "s9"}, {State: studio.EventExhausted}, {Kind: studio.Video}, {State: studio.EventPending, SubjectID: "s9"}, {From: now, To: now}, {WorkspaceID: "w1"},
+			{}, {ID: "e9"}, {SubjectID: "s9"}, {State: studio.EventExhausted}, {Kind: studio.Video}, {State: studio.EventPending, SubjectID: "s9"}, {From: now.Add(-1), To: now.Add(time.Second)}, {WorkspaceID: "w1"},
 		} {
 			for _, filter.UserID = range []string{"", "u9"} {
 				for _, order := range []studio.EventOrder{studio.NewestFirst, studio.OldestFirst} {

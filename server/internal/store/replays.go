@@ -27,13 +27,14 @@ const (
 	replayPause = time.Second
 )
 
-// selectionConditions returns the conditions of a selection on events e that have ended at a time.
-func selectionConditions(sql dialect, selection studio.ReplaySelection, at time.Time) conditions {
+// selectionConditions returns the conditions of a selection on events e that have ended at a time and follow after, the
+// oldest first.
+func selectionConditions(sql dialect, selection studio.ReplaySelection, at time.Time, after studio.Position) conditions {
 	filter := selection.Filter
 	if len(selection.EventIDs) > 0 || filter.SubjectID != "" {
 		filter.UserID = "" // the planner of SQLite would use its index, and read all events of the user
 	}
-	where := eventConditions(filter)
+	where := eventConditions(filter, studio.OldestFirst, after)
 	if filter.UserID != selection.Filter.UserID {
 		where.add("e.user_id || '' = ?", selection.Filter.UserID)
 	}
@@ -69,10 +70,7 @@ func (s *Store) CountReplay(ctx context.Context, selection studio.ReplaySelectio
 	}
 	var last studio.Position
 	for events := countedEvents; events == countedEvents && err == nil; {
-		where := selectionConditions(s.engine, selection, now)
-		if last.ID != "" {
-			where.add("(e.created_at, e.id) > (?, ?)", micros(last.CreatedAt), last.ID)
-		}
+		where := selectionConditions(s.engine, selection, now, last)
 		most, n := where.parameter(countedEvents), int64(0)
 		err = queryRow(ctx, s.engine, []any{&events, &n, instant{&last.CreatedAt}, &last.ID}, `WITH page AS (
 				SELECT e.created_at, e.id, CASE WHEN e.state = 'delivered' AND EXISTS (SELECT 1 FROM subjects s
@@ -212,8 +210,7 @@ func (s *Store) ReplayNext(ctx context.Context, now time.Time) (next time.Time, 
 
 // nextReplayed returns the subjects of the next events that are to be replayed, and the position of the last event.
 func (s *Store) nextReplayed(ctx context.Context, r replay) (subjects []string, last studio.Position, more bool, err error) {
-	where := selectionConditions(s.engine, r.selection, r.requestedAt)
-	where.add("(e.created_at, e.id) > (?, ?)", r.after.CreatedAt.UnixMicro(), r.after.ID)
+	where := selectionConditions(s.engine, r.selection, r.requestedAt, r.after)
 	events, last := 0, r.after
 	limit := where.parameter(replayBatch)
 	err = s.engine.query(ctx, func(scan func(...any) error) error {
@@ -255,7 +252,7 @@ func (r *replay) write(ctx context.Context, tx transaction, subjects []string, l
 func (r *replay) replayEvents(ctx context.Context, tx transaction, subjects []string, now time.Time) error {
 	selection := r.selection
 	selection.Filter.UserID, selection.Filter.WorkspaceID, selection.Filter.SubjectID = "", "", "" // the subjects match; their index is the best
-	where := selectionConditions(tx, selection, r.requestedAt)
+	where := selectionConditions(tx, selection, r.requestedAt, studio.Position{})
 	where.add(tx.in("e.subject_id", where.elements(tx, subjects)))
 	_, err := tx.exec(ctx, `UPDATE events AS e SET state = 'pending', tries = 0, ended_at = NULL, reason = '' WHERE `+where.sql, where.args...)
 	if err != nil {
