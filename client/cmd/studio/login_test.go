@@ -158,23 +158,27 @@ func TestTokens_useTheRenewalOfAnotherCommand(t *testing.T) {
 	}
 }
 
-// The response to a renewal is stored even if the command is interrupted.
+// The response to a renewal is stored even if the command is interrupted. It is known before that it can be.
 func TestTokens_areStoredWhenARenewalIsInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, interrupt := context.WithCancel(t.Context())
 	p := newTest(t)
+	file := credentials{p.Directory}
 	url := startFake(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if r.URL.Path != "/users/refresh" {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
+		if info, err := os.Stat(file.path()); err != nil || info.ModTime().Equal(time.Unix(0, 0)) {
+			t.Errorf("the file may not be writable (%v)", err)
+		}
 		interrupt()
 		_, _ = w.Write([]byte(`{"access_token":"new","refresh_token":"next"}`))
 	})
-	file := credentials{p.Directory}
 	check(t, os.Mkdir(p.Directory, 0o700))
 	check(t, file.save(login{BaseURL: url, Email: "ada@example.com", AccessToken: "old", RefreshToken: "first"}))
+	check(t, os.Chtimes(file.path(), time.Unix(0, 0), time.Unix(0, 0)))
 	if code, stdout, stderr := p.runWith(ctx, "", "avatar", "show", "a"); code != exitInterrupted || stdout+stderr != "" {
 		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
 	}

@@ -48,6 +48,9 @@ func (t *storedTokens) Token(ctx context.Context, rejected client.Credential) (c
 	case now.AccessToken == string(rejected) && now.RefreshToken == "":
 		return "", fmt.Errorf("the API key has expired or was revoked: %w", errLogin)
 	case now.AccessToken == string(rejected):
+		if err := t.file.save(now); err != nil { // the next tokens could not be stored, and the session would be lost
+			return "", err
+		}
 		pair, err := t.renew(context.WithoutCancel(ctx), now.RefreshToken)
 		if err != nil {
 			return "", err
