@@ -153,8 +153,8 @@ test: ## Run the tests, some of them shortened (75 seconds; the first time, 3 mi
 # The one with the longest tests is the first.
 UNRACED := ./server/cmd/studio-render/... ./server/docs ./api ./api/tools/generate ./api/tools/gobuild ./api/tools/harness \
 	$(addprefix ./api/runtime/,commandline standardwebhooks style weburl) \
-	$(addprefix ./server/internal/,api/passwords api/realip pathtemplate render/protocol render/simulate \
-		telemetry/tracing telemetry/tracing/otlp testing/soak web/asset web/console web/guide web/share)
+	$(addprefix ./server/internal/,api/passwords api/realip pathtemplate render/protocol telemetry/tracing \
+		testing/soak web/asset web/console web/guide web/share)
 # Tests that measure memory, which the race detector needs too, and their packages among those with concurrent code.
 MEASURED := ^TestAllocations_
 MEASURED_IN := ./client ./client/clienttest ./client/webhook ./server

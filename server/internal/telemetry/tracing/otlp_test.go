@@ -1,4 +1,4 @@
-package otlp_test
+package tracing_test
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package bucket_test
+package media_test
 
 import (
 	"errors"
@@ -12,18 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/media/bucket"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
-
-// zeros is an endless content.
-type zeros struct{}
-
-func (zeros) Read(p []byte) (int, error) {
-	clear(p)
-	return len(p), nil
-}
 
 // Answers that are cut, or that no object store gives, are errors: no other content, no file that does not exist, no
 // write, and no listing of what the caller may delete. That a deleted file did not exist is none.
@@ -34,7 +25,7 @@ func TestS3_trustsNoAnswer(t *testing.T) { //nolint:paralleltest // it sets the 
 		return func(b bucket.Bucket) error {
 			file, err := b.Open(t.Context(), "file")
 			if err == nil {
-				harness.Try(file.Seek(offset, io.SeekStart))(t)
+				try(file.Seek(offset, io.SeekStart))(t)
 				_, err = io.ReadAll(file)
 				_ = file.Close()
 			}
@@ -79,7 +70,7 @@ func TestS3_trustsNoAnswer(t *testing.T) { //nolint:paralleltest // it sets the 
 			_, _ = io.WriteString(w, answer.body)
 			_ = http.NewResponseController(w).Flush()
 		}))
-		b := harness.Try(bucket.Open("s3://studio/studio?endpoint=" + url.QueryEscape(store.URL)))(t)
+		b := try(bucket.Open("s3://studio/studio?endpoint=" + url.QueryEscape(store.URL)))(t)
 		if err := answer.do(b); (err == nil) != answer.isRight || errors.Is(err, studio.ErrNotFound) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -126,13 +117,14 @@ func TestS3_Write_needsMemoryForOnePart(t *testing.T) { //nolint:paralleltest //
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", t.TempDir()+"/none")
 	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")
 	t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", store.URL+"/role")
-	b := harness.Try(bucket.Open("s3://studio/folder?endpoint=" + url.QueryEscape(store.URL)))(t)
+	b := try(bucket.Open("s3://studio/folder?endpoint=" + url.QueryEscape(store.URL)))(t)
+	zeros := readerFunc(func(p []byte) (int, error) { clear(p); return len(p), nil })
 	before := inUse()
-	harness.Check(t, b.Write(t.Context(), "large.mp4", "video/mp4", io.LimitReader(zeros{}, size)))
+	check(t, b.Write(t.Context(), "large.mp4", "video/mp4", io.LimitReader(zeros, size)))
 	if used := most.Load() - before; received.Load() != size || used < part-part/4 || used > part+part/4 {
 		t.Errorf("%d of %d bytes are sent, with %d bytes of memory at a time", received.Load(), size, used)
 	}
-	harness.Check(t, b.Close())
+	check(t, b.Close())
 }
 
 func TestOpen_refusesOtherLocations(t *testing.T) {
@@ -146,7 +138,7 @@ func TestOpen_refusesOtherLocations(t *testing.T) {
 		}
 	}
 	for i, location := range []string{"file:dir", "s3://studio?region=eu-central-1", "s3://studio/a/b/?endpoint=https://localhost:9000"} {
-		b := harness.Try(bucket.Open(location))(t)
+		b := try(bucket.Open(location))(t)
 		if !strings.Contains(b.Location(), []string{"/dir/", "studio", "/b/"}[i]) {
 			t.Errorf("%q has the location %q", location, b.Location())
 		}
