@@ -115,6 +115,7 @@ func TestPostgres_withoutStatisticsFindsRowsByTheirKeys(t *testing.T) {
 
 func TestPostgres_Deliveries_isNotPlannedEachTime(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "it fills a database of its own")
 	db := studiotest.Open(t, studiotest.NewPostgres(t))
 	fill(t, db, 5000)
 	db.Exec(t, "UPDATE deliveries SET user_id = 'u1', origin = 'https://1'", "ANALYZE")

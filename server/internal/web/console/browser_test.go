@@ -39,6 +39,7 @@ func (s *site) openTab(t *testing.T, path string) *browsertest.Tab {
 
 func TestBrowser_logsInWithKeyboardAndLoadsLittle(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "the browser takes seconds of CPU time for it")
 	s := newSite(t, newSQLite(t))
 	tab := browsertest.Open(t, s.URL)
 	tab.Visit("/console", "#email")

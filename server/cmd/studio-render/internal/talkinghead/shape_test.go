@@ -76,6 +76,7 @@ func TestSyncMode_ordersFrames(t *testing.T) {
 
 func TestPlayer_readsFramesInAnyOrder(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "it starts many processes")
 	harness.Need(t, "ffmpeg", "ffprobe")
 	dir := t.TempDir()
 	path := dir + "/clip.mp4"
