@@ -24,10 +24,12 @@ func TestOperation_requiresNoReadOnlyMemberFromAnywhere(t *testing.T) {
 		"nested allOf":      `{"allOf": [{"allOf": [{"allOf": [{` + properties + `}]}]}, {"allOf": [{` + required + `}]}]}`,
 		"not":               `{` + properties + `, ` + required + `, "not": {"required": ["id", "key"]}}`,
 		"items":             `{"allOf": [{"items": {` + properties + `}}, {"items": {` + required + `}}]}`,
+		"recursion":         `{"allOf": [{"$ref": "#/components/schemas/P"}, {"$ref": "#/components/schemas/Q"}], ` + required + `}`,
 	} {
 		content := `{"content": {"application/json": {"schema": ` + schema + `}}`
 		v := compile(t, `{"paths": {"/p": {"post": {"requestBody": `+content+`}, "responses": {"200": `+content+`, "description": "d"}}}}},
-			"components": {"schemas": {"P": {`+properties+`}}}}`)
+			"components": {"schemas": {"P": {`+properties+`, "items": {"$ref": "#/components/schemas/P"}},
+				"Q": {"items": {"$ref": "#/components/schemas/Q"}}}}}`)
 		o, _ := v.Operation("POST", "/p")
 		wrap := func(body string) string {
 			if name == "items" {

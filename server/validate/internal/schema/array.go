@@ -33,7 +33,7 @@ func (w *Walker) array(v, base int) {
 	end, isOpen := len(w.active), w.tape.isOpen(v)
 	for i := base; i < end; i++ {
 		if n := w.active[i].node; n.unevaluatedItems != nil && !isOpen {
-			w.active[i].evaluated = w.evaluated(v, n)
+			w.active[i].evaluated = w.evaluated(v, n, base)
 		}
 	}
 	count := 0

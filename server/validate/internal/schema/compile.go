@@ -178,7 +178,6 @@ func (c *Compiler) Finish() {
 	for _, f := range c.pending {
 		f()
 	}
-	oneWay := slices.ContainsFunc(c.order, func(p locatedNode) bool { return p.node.forbidden != 0 && p.node.forbidden != always })
 	for i, p := range c.order {
 		n := p.node
 		n.hasBranches = n.not != nil || n.condition != nil ||
@@ -189,9 +188,6 @@ func (c *Compiler) Finish() {
 		}
 		if n.shared {
 			n.id = uint32(i + 1)
-		}
-		if oneWay {
-			exemptRequired([]*Node{n}, make(map[string]bool))
 		}
 	}
 }

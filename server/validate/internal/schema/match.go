@@ -8,10 +8,25 @@ type condition struct {
 // checkKey identifies the check of a value against a shared node.
 type checkKey uint64
 
-// matches reports whether v matches n, without reporting violations. It caches the result for a nested
-// container and a shared node. Otherwise, recursive alternatives would double the work at each level of
-// nesting.
-func (w *Walker) matches(v int, n *Node) bool {
+// trial is a check of a value without reporting violations. Its nodes are active from base on, and those from from on
+// describe the same value.
+type trial struct{ base, from int }
+
+// first returns the first active node of the value whose nodes are active from base on.
+func (w *Walker) first(base int) int {
+	if base == w.trial.base {
+		return w.trial.from
+	}
+	return base
+}
+
+// matches reports whether v matches n alone.
+func (w *Walker) matches(v int, n *Node) bool { return w.matchesBeside(v, n, len(w.active)) }
+
+// matchesBeside reports whether v, which the active nodes from an index on describe, matches n, without reporting
+// violations. It caches the result for a nested container and a shared node. Otherwise, recursive alternatives would
+// double the work at each level of nesting.
+func (w *Walker) matchesBeside(v int, n *Node, from int) bool {
 	if n == nil {
 		return true
 	}
@@ -21,13 +36,13 @@ func (w *Walker) matches(v int, n *Node) bool {
 			return ok
 		}
 	}
-	base, seen, done := len(w.active), len(w.seen), w.done
+	base, seen, done, outer := len(w.active), len(w.seen), w.done, w.trial
 	w.quiet++
-	w.done = false
+	w.done, w.trial = false, trial{base, from}
 	w.activate(base, n)
 	w.value(v, base)
 	ok := !w.done
-	w.active, w.seen, w.done = w.active[:base], w.seen[:seen], done
+	w.active, w.seen, w.done, w.trial = w.active[:base], w.seen[:seen], done, outer
 	w.quiet--
 	if shared {
 		if w.known == nil {

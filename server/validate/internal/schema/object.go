@@ -26,10 +26,9 @@ const (
 type member struct {
 	token    string // "/" and the name, escaped for a JSON pointer
 	name     string
-	declared bool      // in properties, and not only in required
-	node     *Node     // nil if any value is allowed
-	index    int       // in required, or -1 if optional
-	unsent   Direction // directions in which the member may be missing although it is required
+	declared bool  // in properties, and not only in required
+	node     *Node // nil if any value is allowed
+	index    int   // in required, or -1 if optional
 }
 
 func newMember(name string) *member {
@@ -134,7 +133,7 @@ func (w *Walker) object(v, base int) {
 			w.seen = append(w.seen, 0)
 		}
 		if n.unevaluatedProperties != nil && !isOpen {
-			w.active[i].evaluated = w.evaluated(v, n)
+			w.active[i].evaluated = w.evaluated(v, n, base)
 		}
 	}
 	count := 0
@@ -157,7 +156,7 @@ func (w *Walker) object(v, base int) {
 	}
 	w.done = w.done || isOpen
 	for i := base; i < end && !w.done; i++ {
-		w.closeObject(&w.active[i], v, count)
+		w.closeObject(&w.active[i], w.active[w.first(base):end], v, count)
 	}
 	w.seen = w.seen[:seen]
 }
@@ -250,10 +249,11 @@ func foldName(dst, name []byte) []byte {
 	return dst
 }
 
-func (w *Walker) closeObject(e *entry, v, count int) {
+// closeObject checks an object against one of its nodes after all members have been read.
+func (w *Walker) closeObject(e *entry, nodes []entry, v, count int) {
 	n := e.node
 	for i, m := range n.required {
-		if w.seen[e.seen+i/64]&(1<<(i%64)) == 0 && m.unsent&w.Direction == 0 {
+		if w.seen[e.seen+i/64]&(1<<(i%64)) == 0 && !w.isUnsent(nodes, m.name) {
 			w.addBelow(m.token, "required", "is required")
 		}
 	}
@@ -263,7 +263,7 @@ func (w *Walker) closeObject(e *entry, v, count int) {
 			continue
 		}
 		for _, m := range d.required {
-			if m.unsent&w.Direction == 0 && w.tape.find(v, m.name) < 0 {
+			if w.tape.find(v, m.name) < 0 && !w.isUnsent(nodes, m.name) {
 				w.addBelow(m.token, "dependentRequired", "is required")
 			}
 		}

@@ -25,9 +25,11 @@ func (n *Node) unevaluated(kind Kinds) *unevaluated {
 	return nil
 }
 
-// evaluated returns for each member or element of v whether n and the schemas that it applies to v evaluate it.
-func (w *Walker) evaluated(v int, n *Node) *[]bool {
-	kind, base, done := w.tape.kind(v), len(w.active), w.done
+// evaluated returns for each member or element of v, whose nodes are active from an index on, whether n and the schemas
+// that it applies to v evaluate it.
+func (w *Walker) evaluated(v int, n *Node, from int) *[]bool {
+	kind, base, done, outer := w.tape.kind(v), len(w.active), w.done, w.trial
+	w.trial = trial{base, w.first(from)}
 	w.quiet++ // violations are reported by the walk
 	w.activate(base, n)
 	w.expand(v, kind, base, base)
@@ -51,7 +53,7 @@ func (w *Walker) evaluated(v int, n *Node) *[]bool {
 		}
 		all = append(all, found)
 	}
-	w.active, w.done = w.active[:base], done
+	w.active, w.done, w.trial = w.active[:base], done, outer
 	w.quiet--
 	return &all
 }

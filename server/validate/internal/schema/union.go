@@ -73,7 +73,7 @@ func (w *Walker) tryAll(u *union, v int, kind Kinds, base int, all bool) {
 		if matches > 0 && u.keyword == "anyOf" && !all {
 			break
 		}
-		if w.matches(v, a.node) {
+		if w.matchesBeside(v, a.node, w.first(base)) {
 			matches++
 			if all {
 				w.activate(base, a.node)

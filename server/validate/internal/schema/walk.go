@@ -25,7 +25,8 @@ type Walker struct {
 
 	Direction Direction // in which the value is sent
 	quiet     int       // violations are not reported if above 0
-	done      bool      // whether the rest of the text does not matter
+	trial     trial
+	done      bool // whether the rest of the text does not matter
 	known     map[checkKey]bool
 
 	Work int // for tests: node checks and bytes read more than once
@@ -171,7 +172,7 @@ func (w *Walker) IsJSON(text []byte) bool {
 // walk checks the tape.
 func (w *Walker) walk(n *Node) {
 	w.active, w.seen, w.path = w.active[:0], w.seen[:0], w.path[:0]
-	w.Work, w.done = 0, false
+	w.Work, w.done, w.trial = 0, false, trial{}
 	if len(w.tape.values) > 0 {
 		w.activate(0, n)
 		w.value(0, 0)
@@ -238,7 +239,7 @@ func (w *Walker) inside(s step, v, base int) {
 	case len(w.active) == base && !w.tape.isOpen(v): // nothing to check
 	case w.quiet > 0:
 		for i := base; i < len(w.active) && !w.done; i++ {
-			w.done = !w.matches(v, w.active[i].node)
+			w.done = !w.matchesBeside(v, w.active[i].node, base)
 		}
 	default:
 		w.path = append(w.path, s)
