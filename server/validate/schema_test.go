@@ -139,7 +139,7 @@ func TestSchema_Validate_usesTheDiscriminatorAsAHint(t *testing.T) {
 		`{"pet": "Cat", "lives": 1, "bark": "x"}`: " oneOf",
 		`{"pet": "bird"}`:                         " oneOf",
 		`{}`:                                      " oneOf",
-		`[]`:                                      " oneOf",
+		`[]`:                                      " type",
 	})
 }
 

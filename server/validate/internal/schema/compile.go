@@ -181,7 +181,7 @@ func (c *Compiler) Finish() {
 	for i, p := range c.order {
 		n := p.node
 		n.hasBranches = n.not != nil || n.condition != nil ||
-			slices.ContainsFunc(n.unions, func(u *union) bool { return u.mustTry }) ||
+			slices.ContainsFunc(n.unions, (*union).branches) ||
 			slices.ContainsFunc(n.dependents, func(d dependent) bool { return d.node != nil })
 		if n.hasBranches {
 			n.addNames(n, make(map[*Node]bool))

@@ -57,8 +57,8 @@ func (w *Walker) matchesBeside(v int, n *Node, from int) bool {
 // schemas that apply as a result. If all is set, it also activates those that v has been found to match.
 func (w *Walker) applyConditions(v int, kind Kinds, n *Node, base int, all bool) {
 	for _, u := range n.unions {
-		if u.mustTry {
-			w.tryAll(u, v, kind, base, all)
+		if u.mustTry(kind) {
+			w.tryAll(u, v, base, all)
 		}
 	}
 	if n.not != nil && w.matches(v, n.not) {

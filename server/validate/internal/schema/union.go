@@ -11,22 +11,17 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
-// union is a oneOf or anyOf.
+// union is a oneOf or anyOf. A value is checked against the only alternative that allows its type. If several do, they
+// are tried one by one, unless a member decides between objects.
 type union struct {
 	keyword      string
 	alternatives []alternative
-	types        Kinds // types of all alternatives together
 
-	// mustTry is set if the alternatives must be tried one by one. Otherwise the first of byType that allows the type
-	// of a value is used, and if there is none, by selects the alternative.
-	mustTry bool
-	byType  []alternative
-
-	// by is the member whose value is that of one alternative, or nil. If the alternatives must be tried and none
+	// by is the member whose value is that of one alternative, or nil. If it does not decide and no alternative
 	// matches, the violations of the selected one are reported.
 	by      *member
 	byValue map[string]*Node
-	values  string // the values of by, for error messages
+	decides bool // whether each alternative for objects requires the member
 }
 
 // alternative is an alternative of a union.
@@ -35,29 +30,66 @@ type alternative struct {
 	node  *Node // nil allows all values
 }
 
-// choose returns the alternative that a value must match by its type or by a member. It may be nil.
-func (w *Walker) choose(u *union, v int, kind Kinds) *Node {
-	for _, a := range u.byType {
+// allowing returns the alternatives that allow a type.
+func (u *union) allowing(kind Kinds) (first *Node, count int) {
+	for _, a := range u.alternatives {
 		if a.types.allow(kind, nil) {
-			return a.node
+			if count++; count == 1 {
+				first = a.node
+			}
 		}
 	}
-	if u.by == nil || kind != KindObject {
-		w.Add("type", "must be "+u.types.String())
+	return first, count
+}
+
+// mustTry reports whether alternatives must be tried for values of a type.
+func (u *union) mustTry(kind Kinds) bool {
+	_, count := u.allowing(kind)
+	return count > 1 && (kind != KindObject || !u.decides)
+}
+
+// branches reports whether alternatives must be tried for some values.
+func (u *union) branches() bool {
+	return slices.ContainsFunc([]Kinds{KindNull, KindBoolean, KindNumber, KindString, KindArray, KindObject}, u.mustTry)
+}
+
+// choose returns the alternative that a value must match, unless alternatives must be tried. It may be nil.
+func (w *Walker) choose(u *union, v int, kind Kinds) *Node {
+	first, count := u.allowing(kind)
+	switch count {
+	case 0:
+		var types Kinds
+		for _, a := range u.alternatives {
+			types |= a.types
+		}
+		w.Add("type", "must be "+types.String())
 		return nil
+	case 1:
+		return first
 	}
 	n, given := w.byMember(u, v)
 	switch {
 	case !given && !w.tape.isOpen(v): // otherwise the member may be in the text that is missing
 		w.addBelow(u.by.token, "required", "is required")
 	case given && n == nil:
-		w.addBelow(u.by.token, u.keyword, "must be one of "+u.values)
+		w.addBelow(u.by.token, u.keyword, "must be one of "+quoted(u.byValue))
 	}
 	return n
 }
 
+func quoted(byValue map[string]*Node) string {
+	values := slices.Sorted(maps.Keys(byValue))
+	for i, value := range values {
+		values[i] = strconv.Quote(value)
+	}
+	return strings.Join(values, ", ")
+}
+
 // byMember returns the alternative that the member by of an object selects, and whether the object has that member.
 func (w *Walker) byMember(u *union, v int) (n *Node, given bool) {
+	if u.by == nil {
+		return nil, false
+	}
 	at := w.tape.find(v, u.by.name)
 	if at >= 0 && w.tape.kind(at+1) == KindString {
 		n = u.byValue[string(w.tape.content(at+1))]
@@ -65,9 +97,9 @@ func (w *Walker) byMember(u *union, v int) (n *Node, given bool) {
 	return n, at >= 0
 }
 
-// tryAll tries the alternatives of a union one by one, and activates those that match if all is set. If none
-// matches, it activates the one whose violations are reported.
-func (w *Walker) tryAll(u *union, v int, kind Kinds, base int, all bool) {
+// tryAll tries the alternatives of a union one by one, and activates those that match if all is set. If none matches,
+// it activates the one that a member selects, for its violations.
+func (w *Walker) tryAll(u *union, v, base int, all bool) {
 	matches := 0
 	for _, a := range u.alternatives {
 		if matches > 0 && u.keyword == "anyOf" && !all {
@@ -85,32 +117,12 @@ func (w *Walker) tryAll(u *union, v int, kind Kinds, base int, all bool) {
 	case matches > 1:
 		w.Add(u.keyword, "must match one alternative of the document, and matches several")
 	default:
-		if likely := w.likely(u, v, kind); likely != nil && w.quiet == 0 {
+		if likely, _ := w.byMember(u, v); likely != nil && w.quiet == 0 {
 			w.activate(base, likely)
 			return
 		}
 		w.Add(u.keyword, "must match an alternative of the document")
 	}
-}
-
-// likely returns the alternative that the value was probably meant to match: the one that a member selects, or the only
-// one of its type. It returns nil if there is none.
-func (w *Walker) likely(u *union, v int, kind Kinds) (likely *Node) {
-	if u.by != nil {
-		if n, _ := w.byMember(u, v); n != nil {
-			return n
-		}
-	}
-	for _, a := range u.alternatives {
-		if !a.types.allow(kind, nil) {
-			continue
-		}
-		if likely != nil {
-			return nil
-		}
-		likely = a.node
-	}
-	return likely
 }
 
 // union compiles a oneOf or anyOf.
@@ -119,38 +131,40 @@ func (c *Compiler) union(s *scope, keyword string, schemas, discriminator *docum
 	if len(schemas.Elements) == 0 {
 		c.Fail(schemas, "must have a schema")
 	}
-	var sources []*document.Node // not in the union, which would keep the whole document in memory
+	var objects []alternative
+	var sources []*document.Node // of objects, and not in the union, which would keep the whole document in memory
 	for _, schema := range schemas.Elements {
-		u.alternatives = append(u.alternatives, alternative{c.typesOf(schema), c.schemaIn(s, schema)})
-		sources = append(sources, c.Resolve(schema))
+		a := alternative{c.typesOf(schema), c.schemaIn(s, schema)}
+		u.alternatives = append(u.alternatives, a)
+		if a.types.allow(KindObject, nil) {
+			objects, sources = append(objects, a), append(sources, c.Resolve(schema))
+		}
 	}
-	u.mustTry = !u.selectNullable(schemas.Elements) && !u.selectByType() && !c.selectByMember(u, sources)
-	switch {
-	case !u.mustTry:
-	case discriminator != nil:
-		c.useDiscriminator(u, discriminator, schemas.Elements)
-	default:
-		u.by, u.byValue = c.byConstant(u.alternatives, sources, false)
+	if len(objects) > 1 {
+		c.useConstant(u, objects, sources)
+		if discriminator != nil && !u.decides {
+			c.useDiscriminator(u, discriminator, schemas.Elements)
+		}
 	}
 	return u
 }
 
-// byConstant returns the first member that has a different constant in each alternative, and the alternatives by these
-// constants. If required is set, each alternative must require the member.
-func (c *Compiler) byConstant(alternatives []alternative, sources []*document.Node, required bool) (by *member, byValue map[string]*Node) {
+// useConstant selects between objects by a member that has a different constant in each, if there is one. It prefers a
+// member that all of them require.
+func (c *Compiler) useConstant(u *union, objects []alternative, sources []*document.Node) {
 	for name := range sources[0].Get("properties").All() {
-		byValue := make(map[string]*Node)
+		byValue, optional := make(map[string]*Node), false
 		for i, source := range sources {
 			value := c.Resolve(source.Get("properties").Get(name)).Get("const")
-			if value != nil && value.Kind == jsontext.KindString && (!required || requires(source, name)) {
-				byValue[value.Text] = alternatives[i].node
+			if value != nil && value.Kind == jsontext.KindString {
+				byValue[value.Text] = objects[i].node
 			}
+			optional = optional || !requires(source, name)
 		}
-		if len(byValue) == len(alternatives) {
-			return newMember(name), byValue
+		if len(byValue) == len(objects) && !u.decides && (u.by == nil || !optional) {
+			u.by, u.byValue, u.decides = newMember(name), byValue, !optional
 		}
 	}
-	return nil, nil
 }
 
 func requires(source *document.Node, name string) bool {
@@ -182,72 +196,4 @@ func (c *Compiler) useDiscriminator(u *union, discriminator *document.Node, sche
 // maps reports whether a discriminator maps to the target of a reference.
 func (c *Compiler) maps(target, ref *document.Node) bool {
 	return c.Mapped(target.Text) == c.Target(ref) || c.Target(target) == c.Target(ref)
-}
-
-// selectNullable selects between null and one other schema of an anyOf, which may itself allow null.
-func (u *union) selectNullable(schemas []*document.Node) bool {
-	if u.keyword != "anyOf" || len(schemas) != 2 {
-		return false
-	}
-	for i, a := range u.alternatives {
-		if other := u.alternatives[1-i]; a.types == KindNull && isPlain(schemas[i], "type") {
-			u.byType = []alternative{{types: KindNull}, other}
-			if u.types = other.types; u.types != 0 {
-				u.types |= KindNull
-			}
-			return true
-		}
-	}
-	return false
-}
-
-// selectByType selects the alternative by the type of the value, if all alternatives have disjoint types.
-func (u *union) selectByType() bool {
-	var taken Kinds
-	for _, a := range u.alternatives {
-		types := a.types
-		if types&(KindInteger|KindNumber) != 0 {
-			types |= KindInteger | KindNumber
-		}
-		if len(u.alternatives) > 1 && (types == 0 || types&taken != 0) {
-			return false
-		}
-		taken |= types
-		u.types |= a.types
-	}
-	u.byType = u.alternatives
-	return true
-}
-
-// selectByMember selects the alternative by a required member that has a different constant in each alternative.
-// One further alternative may be null.
-func (c *Compiler) selectByMember(u *union, sources []*document.Node) bool {
-	var objects, null []alternative
-	var ofObjects []*document.Node
-	for i, a := range u.alternatives {
-		switch a.types {
-		case KindObject:
-			objects, ofObjects = append(objects, a), append(ofObjects, sources[i])
-		case KindNull:
-			null = append(null, a)
-		default:
-			return false
-		}
-	}
-	if len(objects) == 0 || len(null) > 1 {
-		return false
-	}
-	if u.by, u.byValue = c.byConstant(objects, ofObjects, true); u.by == nil {
-		return false
-	}
-	u.byType, u.types = null, KindObject
-	if null != nil {
-		u.types |= KindNull
-	}
-	values := slices.Sorted(maps.Keys(u.byValue))
-	for i, value := range values {
-		values[i] = strconv.Quote(value)
-	}
-	u.values = strings.Join(values, ", ")
-	return true
 }

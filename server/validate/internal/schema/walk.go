@@ -257,7 +257,7 @@ func (w *Walker) expand(v int, kind Kinds, base, first int) {
 			w.activate(base, also)
 		}
 		for _, u := range n.unions {
-			if !u.mustTry {
+			if !u.mustTry(kind) {
 				w.activate(base, w.choose(u, v, kind))
 			}
 		}
