@@ -1,52 +1,22 @@
 package schema
 
-import (
-	"time"
-
-	"github.com/avatarstudio/avatarstudio/server/validate/internal/decimal"
-)
+import "time"
 
 // isDateTime accepts the times of RFC 3339 that time.Time can represent.
 func isDateTime(text []byte) bool {
-	const seconds = "0000-00-00T00:00:00"
-	if len(text) <= len(seconds) || !isShaped(text[:len(seconds)], seconds) {
+	var t time.Time
+	if t.UnmarshalText(text) != nil {
 		return false
 	}
-	zone := text[len(seconds):]
-	if zone[0] == '.' {
-		zone = zone[1+decimal.LeadingDigits(zone[1:]):]
-	}
-	if string(zone) != "Z" && !isOffset(zone) {
-		return false
-	}
-	var t time.Time // checks the calendar
-	return t.UnmarshalText(text) == nil
-}
-
-func isOffset(text []byte) bool {
-	return (isShaped(text, "+00:00") || isShaped(text, "-00:00")) && string(text[1:3]) < "24" && text[4] < '6'
-}
-
-// isShaped reports whether text equals shape, with any digit in place of each 0.
-func isShaped(text []byte, shape string) bool {
-	if len(text) != len(shape) {
-		return false
-	}
-	for i, b := range text {
-		if b != shape[i] && (shape[i] != '0' || b < '0' || b > '9') {
-			return false
-		}
-	}
-	return true
+	// time.Time reads an hour with one digit, a comma, and offsets of a whole day and hour, too.
+	end := len(text) - 1
+	return text[len("2006-01-02T1")] != ':' && text[len("2006-01-02T15:04:05")] != ',' &&
+		(text[end] == 'Z' || string(text[end-4:end-2]) < "24" && text[end-1] < '6')
 }
 
 func isDate(text []byte) bool {
-	const midnight = "T00:00:00Z"
-	if len(text) != len(time.DateOnly) {
-		return false
-	}
-	var buf [len(time.DateOnly) + len(midnight)]byte
-	return isDateTime(append(append(buf[:0], text...), midnight...))
+	_, err := time.Parse(time.DateOnly, string(text))
+	return err == nil
 }
 
 // isTime accepts the times of RFC 3339, including possible leap seconds.
