@@ -3,7 +3,6 @@ package stream
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -32,14 +31,11 @@ type Reader struct {
 	max  int   // bytes of an item
 	item []byte
 
-	lines  *bufio.Scanner // which splits the body by the method split
-	cr     bool           // whether CR ends a line, as LF does
-	skipLF bool           // a CR ended the last line
-	atEnd  bool           // the last line has no end
-	begun  bool           // the first line was read
-	// There is no LF before nextLF in the bytes that are not read, and no CR before nextCR, so that no byte is searched
-	// twice.
-	nextLF, nextCR int
+	body   *bufio.Reader
+	text   []byte // the current line
+	cr     bool   // whether CR ends a line, as LF does
+	skipLF bool   // a CR ended the last line
+	begun  bool   // the first line was read
 
 	id, event []byte
 	lastID    []byte // nil if no event has set it
@@ -79,9 +75,7 @@ func (f *Frame) Problem() []byte {
 //
 // NewReader returns [ErrMalformed] if the media type is not that of a stream.
 func NewReader(body io.Reader, contentType string, limit int) (*Reader, error) {
-	r := &Reader{lines: bufio.NewScanner(body), max: limit}
-	r.lines.Buffer(nil, limit+2*around)
-	r.lines.Split(r.split)
+	r := &Reader{body: bufio.NewReader(body), max: limit}
 	format, ok := FormatOf(contentType)
 	if !ok {
 		return nil, ErrMalformed
@@ -133,14 +127,16 @@ func complete(text []byte) bool {
 
 // line returns the next line without its end. With an error it returns the rest of the body.
 func (r *Reader) line() (line []byte, err error) {
-	if r.lines.Scan() {
-		line = r.lines.Bytes()
-	}
-	if line == nil || r.atEnd {
-		if err = cmp.Or(r.lines.Err(), io.EOF); errors.Is(err, bufio.ErrTooLong) {
+	r.text = r.text[:0]
+	for ended := false; !ended && err == nil; {
+		if _, err = r.body.Peek(1); err == nil { // waits until more has arrived
+			ended = r.readLine()
+		}
+		if len(r.text) > r.max+around {
 			err = ErrTooLarge
 		}
 	}
+	line = r.text
 	if !r.begun {
 		r.begun = true
 		line = bytes.TrimPrefix(line, []byte("\ufeff"))
@@ -148,42 +144,24 @@ func (r *Reader) line() (line []byte, err error) {
 	return line, err
 }
 
-// split is the [bufio.SplitFunc] of lines.
-func (r *Reader) split(data []byte, atEnd bool) (advance int, line []byte, err error) {
-	skipped := 0
-	if r.skipLF && len(data) > 0 {
-		if r.skipLF = false; data[0] == '\n' {
-			skipped, data = 1, data[1:]
-		}
+// readLine appends what has arrived of the current line to its text. It reports whether the line has ended.
+func (r *Reader) readLine() (ended bool) {
+	arrived, _ := r.body.Peek(r.body.Buffered())
+	rest := arrived
+	if r.skipLF {
+		rest = bytes.TrimPrefix(arrived, []byte{'\n'})
 	}
-	r.nextLF, r.nextCR = r.nextLF-skipped, r.nextCR-skipped
-	r.nextLF = find('\n', data, r.nextLF)
-	end := r.nextLF
+	end := bytes.IndexByte(rest, '\n')
 	if r.cr {
-		r.nextCR = find('\r', data[:end], r.nextCR)
-		end = r.nextCR
+		end = lineEnd(rest)
 	}
-	switch {
-	case end > r.max+around:
-		return 0, nil, ErrTooLarge
-	case end < len(data):
-		r.skipLF = data[end] == '\r'
-		advance = end + 1
-	case atEnd && end > 0:
-		r.atEnd, advance = true, end
+	if ended = end >= 0; ended {
+		r.skipLF = rest[end] == '\r'
+		r.text, rest = append(r.text, rest[:end]...), rest[end+1:]
+	} else {
+		r.skipLF = false
+		r.text, rest = append(r.text, rest...), nil
 	}
-	r.nextLF, r.nextCR = r.nextLF-advance, r.nextCR-advance
-	if advance > 0 {
-		line = data[:end]
-	}
-	return skipped + advance, line, nil
-}
-
-// find returns the index of the first c in data, or its length. There is none before from.
-func find(c byte, data []byte, from int) int {
-	from = max(from, 0)
-	if i := bytes.IndexByte(data[min(from, len(data)):], c); i >= 0 {
-		return from + i
-	}
-	return len(data)
+	_, _ = r.body.Discard(len(arrived) - len(rest)) // which is there
+	return ended
 }
