@@ -225,7 +225,7 @@ func (p ListProjectsParams) apply(c *call) { c.params = p }
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrRateLimited], [ErrServer].
 func (c *Client) ListProjects(ctx context.Context, options ...CallOption) (*gen.ProjectList, error) {
 	call := c.call(&operations.ListProjects, options)
-	call.Header(style.Header{Name: "x-workspace-id"}, c.config.Workspace)
+	call.Header(style.Param{Name: "x-workspace-id", Style: "simple"}, c.config.Workspace)
 	optional := paramsOf[ListProjectsParams](call)
 	call.Query(style.Param{Name: "title", Style: "form", Explode: true}, optional.Title)
 	return decode[gen.ProjectList](call.send(ctx))
@@ -304,7 +304,7 @@ func (c *Client) GetAvatar(ctx context.Context, avatarID gen.AvatarID, options .
 func (c *Client) CreateAvatar(ctx context.Context, body gen.CreateAvatarRequest, options ...CallOption) (*gen.Avatar, error) {
 	call := c.call(&operations.CreateAvatar, options)
 	if c.config.Workspace != "" {
-		call.Header(style.Header{Name: "x-workspace-id"}, c.config.Workspace)
+		call.Header(style.Param{Name: "x-workspace-id", Style: "simple"}, c.config.Workspace)
 	}
 	call.JSON("application/json", body)
 	return decode[gen.Avatar](call.send(ctx))
@@ -326,7 +326,7 @@ func (c *Client) CreateAvatar(ctx context.Context, body gen.CreateAvatarRequest,
 func (c *Client) CreateVideo(ctx context.Context, body gen.CreateVideoRequest, options ...CallOption) (*gen.Video, error) {
 	call := c.call(&operations.CreateVideo, options)
 	if c.config.Workspace != "" {
-		call.Header(style.Header{Name: "x-workspace-id"}, c.config.Workspace)
+		call.Header(style.Param{Name: "x-workspace-id", Style: "simple"}, c.config.Workspace)
 	}
 	call.JSON("application/json", body)
 	return decode[gen.Video](call.send(ctx))
@@ -598,7 +598,7 @@ func (c *Client) StreamEvents(ctx context.Context, options ...CallOption) iter.S
 func (c *Client) CreateLipsync(ctx context.Context, body gen.CreateLipsyncRequest, options ...CallOption) (*gen.Lipsync, error) {
 	call := c.call(&operations.CreateLipsync, options)
 	if c.config.Workspace != "" {
-		call.Header(style.Header{Name: "x-workspace-id"}, c.config.Workspace)
+		call.Header(style.Param{Name: "x-workspace-id", Style: "simple"}, c.config.Workspace)
 	}
 	call.JSON("application/json", body)
 	return decode[gen.Lipsync](call.send(ctx))
@@ -703,7 +703,7 @@ func (c *Client) UploadMedia(ctx context.Context, contentType string, body io.Re
 func (c *Client) UpdateProject(ctx context.Context, body gen.UpdateProjectRequest, options ...CallOption) (*gen.Project, error) {
 	call := c.call(&operations.UpdateProject, options)
 	if c.config.Workspace != "" {
-		call.Header(style.Header{Name: "x-workspace-id"}, c.config.Workspace)
+		call.Header(style.Param{Name: "x-workspace-id", Style: "simple"}, c.config.Workspace)
 	}
 	call.JSON("application/json", body)
 	return decode[gen.Project](call.send(ctx))

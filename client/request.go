@@ -81,13 +81,13 @@ func (c *call) Query(p style.Param, value any) {
 }
 
 // Header sets a header unless it is optional and nil, or set by an option.
-func (c *call) Header(h style.Header, value any) {
-	if _, set := c.header[http.CanonicalHeaderKey(h.Name)]; set || !h.Required && isNil(value) {
+func (c *call) Header(p style.Param, value any) {
+	if _, set := c.header[http.CanonicalHeaderKey(p.Name)]; set || !p.Required && isNil(value) {
 		return
 	}
-	text, err := h.Text(value)
+	text, err := p.Header(value)
 	c.fail(err)
-	c.header.Set(h.Name, text)
+	c.header.Set(p.Name, text)
 }
 
 // Cookie sets a cookie unless it is optional and nil.

@@ -12,163 +12,163 @@ import (
 // write adds the headers to a response. If a value has no form in the document, it adds none.
 func (h ServiceUnavailableResponseHeaders) write(to http.Header) error {
 	return style.Set(to,
-		style.HeaderValue{Header: style.Header{Name: "Retry-After"}, Value: h.RetryAfter, Absent: h.RetryAfter == nil},
+		style.HeaderValue{Name: "Retry-After", Value: h.RetryAfter, Absent: h.RetryAfter == nil},
 	)
 }
 
 // Decode reads the headers of a response. It does not change the fields of absent headers.
 func (h *ServiceUnavailableResponseHeaders) Decode(from http.Header) error {
 	return errors.Join(
-		style.Header{Name: "Retry-After"}.Read(from, &h.RetryAfter),
+		style.ReadHeader(from, "Retry-After", &h.RetryAfter),
 	)
 }
 
 // write adds the headers to a response. If a value has no form in the document, it adds none.
 func (h TooManyCreationsResponseHeaders) write(to http.Header) error {
 	return style.Set(to,
-		style.HeaderValue{Header: style.Header{Name: "RateLimit"}, Value: h.RateLimit, Absent: h.RateLimit == nil},
-		style.HeaderValue{Header: style.Header{Name: "RateLimit-Policy"}, Value: h.RateLimitPolicy, Absent: h.RateLimitPolicy == nil},
-		style.HeaderValue{Header: style.Header{Name: "Retry-After"}, Value: h.RetryAfter, Absent: h.RetryAfter == nil},
+		style.HeaderValue{Name: "RateLimit", Value: h.RateLimit, Absent: h.RateLimit == nil},
+		style.HeaderValue{Name: "RateLimit-Policy", Value: h.RateLimitPolicy, Absent: h.RateLimitPolicy == nil},
+		style.HeaderValue{Name: "Retry-After", Value: h.RetryAfter, Absent: h.RetryAfter == nil},
 	)
 }
 
 // Decode reads the headers of a response. It does not change the fields of absent headers.
 func (h *TooManyCreationsResponseHeaders) Decode(from http.Header) error {
 	return errors.Join(
-		style.Header{Name: "RateLimit"}.Read(from, &h.RateLimit),
-		style.Header{Name: "RateLimit-Policy"}.Read(from, &h.RateLimitPolicy),
-		style.Header{Name: "Retry-After"}.Read(from, &h.RetryAfter),
+		style.ReadHeader(from, "RateLimit", &h.RateLimit),
+		style.ReadHeader(from, "RateLimit-Policy", &h.RateLimitPolicy),
+		style.ReadHeader(from, "Retry-After", &h.RetryAfter),
 	)
 }
 
 // write adds the headers to a response. If a value has no form in the document, it adds none.
 func (h TooManyReplaysResponseHeaders) write(to http.Header) error {
 	return style.Set(to,
-		style.HeaderValue{Header: style.Header{Name: "RateLimit"}, Value: h.RateLimit, Absent: h.RateLimit == nil},
-		style.HeaderValue{Header: style.Header{Name: "RateLimit-Policy"}, Value: h.RateLimitPolicy, Absent: h.RateLimitPolicy == nil},
-		style.HeaderValue{Header: style.Header{Name: "Retry-After"}, Value: h.RetryAfter, Absent: h.RetryAfter == nil},
+		style.HeaderValue{Name: "RateLimit", Value: h.RateLimit, Absent: h.RateLimit == nil},
+		style.HeaderValue{Name: "RateLimit-Policy", Value: h.RateLimitPolicy, Absent: h.RateLimitPolicy == nil},
+		style.HeaderValue{Name: "Retry-After", Value: h.RetryAfter, Absent: h.RetryAfter == nil},
 	)
 }
 
 // Decode reads the headers of a response. It does not change the fields of absent headers.
 func (h *TooManyReplaysResponseHeaders) Decode(from http.Header) error {
 	return errors.Join(
-		style.Header{Name: "RateLimit"}.Read(from, &h.RateLimit),
-		style.Header{Name: "RateLimit-Policy"}.Read(from, &h.RateLimitPolicy),
-		style.Header{Name: "Retry-After"}.Read(from, &h.RetryAfter),
+		style.ReadHeader(from, "RateLimit", &h.RateLimit),
+		style.ReadHeader(from, "RateLimit-Policy", &h.RateLimitPolicy),
+		style.ReadHeader(from, "Retry-After", &h.RetryAfter),
 	)
 }
 
 // write adds the headers to a response. If a value has no form in the document, it adds none.
 func (h TooManyRequestsResponseHeaders) write(to http.Header) error {
 	return style.Set(to,
-		style.HeaderValue{Header: style.Header{Name: "RateLimit"}, Value: h.RateLimit, Absent: h.RateLimit == nil},
-		style.HeaderValue{Header: style.Header{Name: "RateLimit-Policy"}, Value: h.RateLimitPolicy, Absent: h.RateLimitPolicy == nil},
-		style.HeaderValue{Header: style.Header{Name: "Retry-After"}, Value: h.RetryAfter, Absent: h.RetryAfter == nil},
+		style.HeaderValue{Name: "RateLimit", Value: h.RateLimit, Absent: h.RateLimit == nil},
+		style.HeaderValue{Name: "RateLimit-Policy", Value: h.RateLimitPolicy, Absent: h.RateLimitPolicy == nil},
+		style.HeaderValue{Name: "Retry-After", Value: h.RetryAfter, Absent: h.RetryAfter == nil},
 	)
 }
 
 // Decode reads the headers of a response. It does not change the fields of absent headers.
 func (h *TooManyRequestsResponseHeaders) Decode(from http.Header) error {
 	return errors.Join(
-		style.Header{Name: "RateLimit"}.Read(from, &h.RateLimit),
-		style.Header{Name: "RateLimit-Policy"}.Read(from, &h.RateLimitPolicy),
-		style.Header{Name: "Retry-After"}.Read(from, &h.RetryAfter),
+		style.ReadHeader(from, "RateLimit", &h.RateLimit),
+		style.ReadHeader(from, "RateLimit-Policy", &h.RateLimitPolicy),
+		style.ReadHeader(from, "Retry-After", &h.RetryAfter),
 	)
 }
 
 // write adds the headers to a response. If a value has no form in the document, it adds none.
 func (h TooManySecretsResponseHeaders) write(to http.Header) error {
 	return style.Set(to,
-		style.HeaderValue{Header: style.Header{Name: "RateLimit"}, Value: h.RateLimit, Absent: h.RateLimit == nil},
-		style.HeaderValue{Header: style.Header{Name: "RateLimit-Policy"}, Value: h.RateLimitPolicy, Absent: h.RateLimitPolicy == nil},
-		style.HeaderValue{Header: style.Header{Name: "Retry-After"}, Value: h.RetryAfter, Absent: h.RetryAfter == nil},
+		style.HeaderValue{Name: "RateLimit", Value: h.RateLimit, Absent: h.RateLimit == nil},
+		style.HeaderValue{Name: "RateLimit-Policy", Value: h.RateLimitPolicy, Absent: h.RateLimitPolicy == nil},
+		style.HeaderValue{Name: "Retry-After", Value: h.RetryAfter, Absent: h.RetryAfter == nil},
 	)
 }
 
 // Decode reads the headers of a response. It does not change the fields of absent headers.
 func (h *TooManySecretsResponseHeaders) Decode(from http.Header) error {
 	return errors.Join(
-		style.Header{Name: "RateLimit"}.Read(from, &h.RateLimit),
-		style.Header{Name: "RateLimit-Policy"}.Read(from, &h.RateLimitPolicy),
-		style.Header{Name: "Retry-After"}.Read(from, &h.RetryAfter),
+		style.ReadHeader(from, "RateLimit", &h.RateLimit),
+		style.ReadHeader(from, "RateLimit-Policy", &h.RateLimitPolicy),
+		style.ReadHeader(from, "Retry-After", &h.RetryAfter),
 	)
 }
 
 // write adds the headers to a response. If a value has no form in the document, it adds none.
 func (h TooManyStreamsResponseHeaders) write(to http.Header) error {
 	return style.Set(to,
-		style.HeaderValue{Header: style.Header{Name: "RateLimit"}, Value: h.RateLimit, Absent: h.RateLimit == nil},
-		style.HeaderValue{Header: style.Header{Name: "RateLimit-Policy"}, Value: h.RateLimitPolicy, Absent: h.RateLimitPolicy == nil},
-		style.HeaderValue{Header: style.Header{Name: "Retry-After"}, Value: h.RetryAfter, Absent: h.RetryAfter == nil},
+		style.HeaderValue{Name: "RateLimit", Value: h.RateLimit, Absent: h.RateLimit == nil},
+		style.HeaderValue{Name: "RateLimit-Policy", Value: h.RateLimitPolicy, Absent: h.RateLimitPolicy == nil},
+		style.HeaderValue{Name: "Retry-After", Value: h.RetryAfter, Absent: h.RetryAfter == nil},
 	)
 }
 
 // Decode reads the headers of a response. It does not change the fields of absent headers.
 func (h *TooManyStreamsResponseHeaders) Decode(from http.Header) error {
 	return errors.Join(
-		style.Header{Name: "RateLimit"}.Read(from, &h.RateLimit),
-		style.Header{Name: "RateLimit-Policy"}.Read(from, &h.RateLimitPolicy),
-		style.Header{Name: "Retry-After"}.Read(from, &h.RetryAfter),
+		style.ReadHeader(from, "RateLimit", &h.RateLimit),
+		style.ReadHeader(from, "RateLimit-Policy", &h.RateLimitPolicy),
+		style.ReadHeader(from, "Retry-After", &h.RetryAfter),
 	)
 }
 
 // write adds the headers to a response. If a value has no form in the document, it adds none.
 func (h TooManyTestsResponseHeaders) write(to http.Header) error {
 	return style.Set(to,
-		style.HeaderValue{Header: style.Header{Name: "RateLimit"}, Value: h.RateLimit, Absent: h.RateLimit == nil},
-		style.HeaderValue{Header: style.Header{Name: "RateLimit-Policy"}, Value: h.RateLimitPolicy, Absent: h.RateLimitPolicy == nil},
-		style.HeaderValue{Header: style.Header{Name: "Retry-After"}, Value: h.RetryAfter, Absent: h.RetryAfter == nil},
+		style.HeaderValue{Name: "RateLimit", Value: h.RateLimit, Absent: h.RateLimit == nil},
+		style.HeaderValue{Name: "RateLimit-Policy", Value: h.RateLimitPolicy, Absent: h.RateLimitPolicy == nil},
+		style.HeaderValue{Name: "Retry-After", Value: h.RetryAfter, Absent: h.RetryAfter == nil},
 	)
 }
 
 // Decode reads the headers of a response. It does not change the fields of absent headers.
 func (h *TooManyTestsResponseHeaders) Decode(from http.Header) error {
 	return errors.Join(
-		style.Header{Name: "RateLimit"}.Read(from, &h.RateLimit),
-		style.Header{Name: "RateLimit-Policy"}.Read(from, &h.RateLimitPolicy),
-		style.Header{Name: "Retry-After"}.Read(from, &h.RetryAfter),
+		style.ReadHeader(from, "RateLimit", &h.RateLimit),
+		style.ReadHeader(from, "RateLimit-Policy", &h.RateLimitPolicy),
+		style.ReadHeader(from, "Retry-After", &h.RetryAfter),
 	)
 }
 
 // write adds the headers to a response. If a value has no form in the document, it adds none.
 func (h TooManyTriesResponseHeaders) write(to http.Header) error {
 	return style.Set(to,
-		style.HeaderValue{Header: style.Header{Name: "Retry-After"}, Value: h.RetryAfter, Absent: h.RetryAfter == nil},
+		style.HeaderValue{Name: "Retry-After", Value: h.RetryAfter, Absent: h.RetryAfter == nil},
 	)
 }
 
 // Decode reads the headers of a response. It does not change the fields of absent headers.
 func (h *TooManyTriesResponseHeaders) Decode(from http.Header) error {
 	return errors.Join(
-		style.Header{Name: "Retry-After"}.Read(from, &h.RetryAfter),
+		style.ReadHeader(from, "Retry-After", &h.RetryAfter),
 	)
 }
 
 // write adds the headers to a response. If a value has no form in the document, it adds none.
 func (h UnauthorizedResponseHeaders) write(to http.Header) error {
 	return style.Set(to,
-		style.HeaderValue{Header: style.Header{Name: "WWW-Authenticate"}, Value: h.WWWAuthenticate, Absent: h.WWWAuthenticate == nil},
+		style.HeaderValue{Name: "WWW-Authenticate", Value: h.WWWAuthenticate, Absent: h.WWWAuthenticate == nil},
 	)
 }
 
 // Decode reads the headers of a response. It does not change the fields of absent headers.
 func (h *UnauthorizedResponseHeaders) Decode(from http.Header) error {
 	return errors.Join(
-		style.Header{Name: "WWW-Authenticate"}.Read(from, &h.WWWAuthenticate),
+		style.ReadHeader(from, "WWW-Authenticate", &h.WWWAuthenticate),
 	)
 }
 
 // write adds the headers to a response. If a value has no form in the document, it adds none.
 func (h WrongCredentialsResponseHeaders) write(to http.Header) error {
 	return style.Set(to,
-		style.HeaderValue{Header: style.Header{Name: "WWW-Authenticate"}, Value: h.WWWAuthenticate, Absent: h.WWWAuthenticate == nil},
+		style.HeaderValue{Name: "WWW-Authenticate", Value: h.WWWAuthenticate, Absent: h.WWWAuthenticate == nil},
 	)
 }
 
 // Decode reads the headers of a response. It does not change the fields of absent headers.
 func (h *WrongCredentialsResponseHeaders) Decode(from http.Header) error {
 	return errors.Join(
-		style.Header{Name: "WWW-Authenticate"}.Read(from, &h.WWWAuthenticate),
+		style.ReadHeader(from, "WWW-Authenticate", &h.WWWAuthenticate),
 	)
 }

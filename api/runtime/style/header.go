@@ -11,46 +11,26 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/runtime/encode"
 )
 
-// Header is a header of a request or response as a document describes it.
-type Header struct {
-	Name string
-	Kind Kind
-
-	// Required is true if the header must be there. Servers take an empty text for none.
-	Required bool
-}
-
-// Kind is the form of a header.
-type Kind int
-
-// The forms of a header in the style simple, and JSON.
-const (
-	Scalar Kind = iota
-	Array       // a,b
-	JSON
-)
-
-// Text returns the text of a value. It returns an error if the text would be read as another value, as a comma in an
-// element would.
-func (h Header) Text(value any) (string, error) {
-	if h.Kind == JSON {
+// Header returns the text of a header for a value. It returns an error if the text would be read as another value, as a
+// comma in an element would.
+func (p Param) Header(value any) (string, error) {
+	if p.Style == "" {
 		encoded, err := encode.JSON(value)
 		return string(encoded), err
 	}
-	if text, ok := scalarOf(reflect.ValueOf(value)); ok && h.Kind == Scalar && isPlain(text) && (text != "" || !h.Required) {
+	if text, ok := scalarOf(reflect.ValueOf(value)); ok && isPlain(text) && (text != "" || !p.Required) {
 		return text, nil
 	}
-	if v := reflect.Indirect(reflect.ValueOf(value)); h.Kind == Array && v.Kind() == reflect.Slice && v.Len() == 0 {
+	if v := reflect.Indirect(reflect.ValueOf(value)); v.IsValid() && isList(v.Type()) && v.Len() == 0 {
 		return "", nil // which is read as an empty list
 	}
-	p := Param{Name: h.Name, Style: simple, Required: h.Required}
 	parts, err := p.parts(value, func(text string) string { return text })
 	if err != nil {
 		return "", fmt.Errorf("header %w", err)
 	}
 	text := strings.Join(parts, "")
-	if !isPlain(text) || !h.means(text, value) {
-		return "", fmt.Errorf("header %s: the document has no form for this value", h.Name)
+	if !isPlain(text) || !means(text, value) {
+		return "", fmt.Errorf("header %s: the document has no form for this value", p.Name)
 	}
 	return text, nil
 }
@@ -61,39 +41,40 @@ func isPlain(text string) bool {
 	return !strings.ContainsFunc(text, isControl) && strings.Trim(text, " \t") == text
 }
 
-// means reports whether a text is read as value.
-func (h Header) means(text string, value any) bool {
+// means reports whether the text of a header is read as value.
+func means(text string, value any) bool {
 	want, err := plain(value)
 	if err != nil {
 		return false
 	}
-	got, err := decode(h.json(text, reflect.TypeOf(value)))
+	got, err := decode(headerJSON(text, reflect.TypeOf(value)))
 	return err == nil && reflect.DeepEqual(got, want)
 }
 
-// Read decodes the header into a pointer. It does nothing if the header is absent.
-func (h Header) Read(from http.Header, into any) error {
-	values := from.Values(h.Name)
+// ReadHeader decodes a header that is a scalar or a list into a pointer. It does nothing if the header is absent.
+func ReadHeader(from http.Header, name string, into any) error {
+	values := from.Values(name)
 	if len(values) == 0 {
 		return nil
 	}
-	if err := json.Unmarshal(h.json(strings.Join(values, ","), reflect.TypeOf(into)), into); err != nil {
-		return fmt.Errorf("header %s: %w", h.Name, err)
+	if err := json.Unmarshal(headerJSON(strings.Join(values, ","), reflect.TypeOf(into)), into); err != nil {
+		return fmt.Errorf("header %s: %w", name, err)
 	}
 	return nil
 }
 
-// json returns the JSON that a text stands for.
-func (h Header) json(text string, of reflect.Type) []byte {
+// isList reports whether the JSON of a type is a list.
+func isList(t reflect.Type) bool {
+	return t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8
+}
+
+// headerJSON returns the JSON that the text of a header stands for.
+func headerJSON(text string, of reflect.Type) []byte {
 	for of.Kind() == reflect.Pointer {
 		of = of.Elem()
 	}
-	switch h.Kind {
-	case JSON:
-		return []byte(text)
-	case Scalar:
+	if !isList(of) {
 		return scalarJSON(text, of)
-	case Array:
 	}
 	list := []json.RawMessage{}
 	for part := range strings.SplitSeq(text, ",") {
@@ -133,7 +114,7 @@ func Set(to http.Header, values ...HeaderValue) error {
 		if v.Absent {
 			continue
 		}
-		text, err := v.Text(v.Value)
+		text, err := Param{Name: v.Name, Style: simple}.Header(v.Value)
 		written[i], errs = text, append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -147,10 +128,9 @@ func Set(to http.Header, values ...HeaderValue) error {
 	return nil
 }
 
-// HeaderValue is a header with its value, which may be absent.
+// HeaderValue is a header of a response with its value, a scalar or a list, which may be absent.
 type HeaderValue struct {
-	Header
-
+	Name   string
 	Value  any
 	Absent bool
 }

@@ -43,7 +43,7 @@ type operation struct {
 type parameter struct {
 	Name                  string // in the document
 	In                    string // Path, Query, Header or Cookie
-	Style                 string // Go expression of type style.Param or style.Header
+	Style                 string // Go expression of type style.Param
 	Field, Argument, Type string
 	Required              bool
 	Comment               []string
@@ -190,17 +190,12 @@ func (o *operation) addParameter(p codegen.ParameterDefinition, field codegen.Pr
 
 // styleOf returns the Go expression for the style of a parameter.
 func styleOf(p codegen.ParameterDefinition, required bool) string {
-	if p.In == "header" {
-		return headerOf(p.ParamName, p.Spec, required)
-	}
-	style := "form"
+	style := map[string]string{"path": "simple", "header": "simple", "query": "form", "cookie": "form"}[p.In]
 	switch {
 	case p.IsJson():
 		style = ""
 	case p.IsStyled():
 		style = p.Style()
-	case p.In == "path":
-		style = "simple"
 	}
 	rest := ""
 	if p.IsStyled() && p.Explode() {
