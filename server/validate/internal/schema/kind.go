@@ -108,16 +108,3 @@ func (c *Compiler) types(n *Node, source *document.Node) {
 		c.Fail(t, "must be the name of a type, or several")
 	}
 }
-
-// typesOf returns the types that the schema, or the target of its $ref, allows. It returns 0 if all are
-// allowed.
-func (c *Compiler) typesOf(source *document.Node) Kinds {
-	var n Node
-	for range 100 { // cyclic references are reported elsewhere
-		if c.types(&n, source); n.types != 0 || source.Get("$ref") == nil {
-			return n.types
-		}
-		source = c.Target(source.Get("$ref"))
-	}
-	return 0
-}

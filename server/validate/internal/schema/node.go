@@ -90,6 +90,18 @@ func (n *Node) IsLength() bool {
 // allows reports whether n has one of the types.
 func (n *Node) allows(types Kinds) bool { return n.types == 0 || n.types&types != 0 }
 
+// anyTypes returns the types of n, or else those of a schema that n applies to each value, or 0 if none has types.
+func (n *Node) anyTypes() Kinds {
+	if n == nil {
+		return 0
+	}
+	types := n.types
+	for i := 0; types == 0 && i < len(n.allOf); i++ {
+		types = n.allOf[i].anyTypes()
+	}
+	return types
+}
+
 // addAllOf applies another schema to the same value. A nil schema has no effect.
 func (n *Node) addAllOf(other *Node) {
 	if other != nil {
@@ -101,9 +113,7 @@ func (n *Node) addAllOf(other *Node) {
 func (n *Node) inPlace() []*Node {
 	all := slices.Clone(n.allOf)
 	for _, u := range n.unions {
-		for _, a := range u.alternatives {
-			all = append(all, a.node)
-		}
+		all = append(all, u.alternatives...)
 	}
 	for _, d := range n.dependents {
 		all = append(all, d.node)

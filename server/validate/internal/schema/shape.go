@@ -148,8 +148,8 @@ func (s *Shape) collect(n *Node, sure bool) Kinds {
 	}
 	for _, u := range n.unions {
 		var either Kinds
-		for _, a := range u.alternatives {
-			either |= s.collect(a.node, false)
+		for _, alternative := range u.alternatives {
+			either |= s.collect(alternative, false)
 		}
 		types &= either
 	}

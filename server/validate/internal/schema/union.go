@@ -3,10 +3,7 @@ package schema
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
@@ -15,27 +12,22 @@ import (
 // are tried one by one, unless a member decides between objects.
 type union struct {
 	keyword      string
-	alternatives []alternative
+	alternatives []*Node // nil allows all values
 
 	// by is the member whose value is that of one alternative, or nil. If it does not decide and no alternative
 	// matches, the violations of the selected one are reported.
 	by      *member
-	byValue map[string]*Node
-	decides bool // whether each alternative for objects requires the member
-}
-
-// alternative is an alternative of a union.
-type alternative struct {
-	types Kinds // 0 allows all types
-	node  *Node // nil allows all values
+	byValue map[string]*Node // by the value in canonical form
+	decides bool             // whether each alternative for objects requires the member
+	values  string           // of a member that decides, for error messages
 }
 
 // allowing returns the alternatives that allow a type.
 func (u *union) allowing(kind Kinds) (first *Node, count int) {
 	for _, a := range u.alternatives {
-		if a.types.allow(kind, nil) {
+		if a.anyTypes().allow(kind, nil) {
 			if count++; count == 1 {
-				first = a.node
+				first = a
 			}
 		}
 	}
@@ -60,7 +52,7 @@ func (w *Walker) choose(u *union, v int, kind Kinds) *Node {
 	case 0:
 		var types Kinds
 		for _, a := range u.alternatives {
-			types |= a.types
+			types |= a.anyTypes()
 		}
 		w.Add("type", "must be "+types.String())
 		return nil
@@ -72,17 +64,9 @@ func (w *Walker) choose(u *union, v int, kind Kinds) *Node {
 	case !given && !w.tape.isOpen(v): // otherwise the member may be in the text that is missing
 		w.addBelow(u.by.token, "required", "is required")
 	case given && n == nil:
-		w.addBelow(u.by.token, u.keyword, "must be one of "+quoted(u.byValue))
+		w.addBelow(u.by.token, u.keyword, "must be one of "+u.values)
 	}
 	return n
-}
-
-func quoted(byValue map[string]*Node) string {
-	values := slices.Sorted(maps.Keys(byValue))
-	for i, value := range values {
-		values[i] = strconv.Quote(value)
-	}
-	return strings.Join(values, ", ")
 }
 
 // byMember returns the alternative that the member by of an object selects, and whether the object has that member.
@@ -91,8 +75,9 @@ func (w *Walker) byMember(u *union, v int) (n *Node, given bool) {
 		return nil, false
 	}
 	at := w.tape.find(v, u.by.name)
-	if at >= 0 && w.tape.kind(at+1) == KindString {
-		n = u.byValue[string(w.tape.content(at+1))]
+	if at >= 0 && !w.tape.isContainer(at+1) {
+		w.scratch = appendScalar(w.scratch[:0], w.tape.kind(at+1), w.tape.content(at+1))
+		n = u.byValue[string(w.scratch)]
 	}
 	return n, at >= 0
 }
@@ -105,10 +90,10 @@ func (w *Walker) tryAll(u *union, v, base int, all bool) {
 		if matches > 0 && u.keyword == "anyOf" && !all {
 			break
 		}
-		if w.matchesBeside(v, a.node, w.first(base)) {
+		if w.matchesBeside(v, a, w.first(base)) {
 			matches++
 			if all {
-				w.activate(base, a.node)
+				w.activate(base, a)
 			}
 		}
 	}
@@ -131,45 +116,50 @@ func (c *Compiler) union(s *scope, keyword string, schemas, discriminator *docum
 	if len(schemas.Elements) == 0 {
 		c.Fail(schemas, "must have a schema")
 	}
-	var objects []alternative
-	var sources []*document.Node // of objects, and not in the union, which would keep the whole document in memory
 	for _, schema := range schemas.Elements {
-		a := alternative{c.typesOf(schema), c.schemaIn(s, schema)}
-		u.alternatives = append(u.alternatives, a)
-		if a.types.allow(KindObject, nil) {
-			objects, sources = append(objects, a), append(sources, c.Resolve(schema))
-		}
+		u.alternatives = append(u.alternatives, c.schemaIn(s, schema))
 	}
-	if len(objects) > 1 {
-		c.useConstant(u, objects, sources)
-		if discriminator != nil && !u.decides {
-			c.useDiscriminator(u, discriminator, schemas.Elements)
-		}
+	if discriminator != nil {
+		c.useDiscriminator(u, discriminator, schemas.Elements)
 	}
+	c.WhenCompiled(u.useConstant)
 	return u
 }
 
 // useConstant selects between objects by a member that has a different constant in each, if there is one. It prefers a
-// member that all of them require.
-func (c *Compiler) useConstant(u *union, objects []alternative, sources []*document.Node) {
-	for name := range sources[0].Get("properties").All() {
+// member that all of them require to any other.
+func (u *union) useConstant() {
+	objects := slices.DeleteFunc(slices.Clone(u.alternatives), func(n *Node) bool { return !n.anyTypes().allow(KindObject, nil) })
+	if len(objects) < 2 || slices.Contains(objects, nil) {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(objects[0].members)) {
 		byValue, optional := make(map[string]*Node), false
-		for i, source := range sources {
-			value := c.Resolve(source.Get("properties").Get(name)).Get("const")
-			if value != nil && value.Kind == jsontext.KindString {
-				byValue[value.Text] = objects[i].node
+		var texts []string
+		for _, n := range objects {
+			m := n.members[name]
+			constant := m.constant()
+			if constant == nil {
+				break
 			}
-			optional = optional || !requires(source, name)
+			for value := range constant.values {
+				byValue[value] = n
+			}
+			texts, optional = append(texts, strings.TrimPrefix(constant.detail, "must be ")), optional || m.index < 0
 		}
-		if len(byValue) == len(objects) && !u.decides && (u.by == nil || !optional) {
-			u.by, u.byValue, u.decides = newMember(name), byValue, !optional
+		if len(byValue) == len(objects) && (u.by == nil || !optional && !u.decides) {
+			slices.Sort(texts)
+			u.by, u.byValue, u.decides, u.values = objects[0].members[name], byValue, !optional, strings.Join(texts, ", ")
 		}
 	}
 }
 
-func requires(source *document.Node, name string) bool {
-	required := source.Get("required")
-	return required != nil && slices.ContainsFunc(required.Elements, func(n *document.Node) bool { return n.Text == name })
+// constant returns the only value of a member, which is a scalar, or nil.
+func (m *member) constant() *literal {
+	if m == nil || m.node == nil || len(m.node.literals) == 0 || len(m.node.literals[0].values) != 1 || m.node.literals[0].depth > 0 {
+		return nil
+	}
+	return m.node.literals[0]
 }
 
 // useDiscriminator selects the alternatives by a discriminator.
@@ -179,15 +169,16 @@ func (c *Compiler) useDiscriminator(u *union, discriminator *document.Node, sche
 		return
 	}
 	u.by, u.byValue = newMember(name.Text), make(map[string]*Node)
+	add := func(value string, n *Node) { u.byValue[string(appendScalar(nil, KindString, []byte(value)))] = n }
 	for i, schema := range schemas {
 		ref := schema.Get("$ref")
 		if ref == nil {
 			continue
 		}
-		u.byValue[ref.Text[strings.LastIndexByte(ref.Text, '/')+1:]] = u.alternatives[i].node
+		add(ref.Text[strings.LastIndexByte(ref.Text, '/')+1:], u.alternatives[i])
 		for value, target := range discriminator.Get("mapping").All() {
 			if c.maps(target, ref) {
-				u.byValue[value] = u.alternatives[i].node
+				add(value, u.alternatives[i])
 			}
 		}
 	}
