@@ -12,7 +12,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/backup"
 	"github.com/avatarstudio/avatarstudio/server/internal/store/keyring"
-	"github.com/avatarstudio/avatarstudio/server/internal/web/console"
 )
 
 func backupFlag() cli.Flag {
@@ -48,15 +47,6 @@ func (d *daemon) openBackups(ctx context.Context) (err error) {
 	}
 	d.metrics.WatchBackups(d.backups.Status)
 	return nil
-}
-
-// backupStatus returns the state of backups for the console, or nil if there are none.
-func (d *daemon) backupStatus() *console.Backup {
-	if d.backups == nil {
-		return nil
-	}
-	status := d.backups.Status()
-	return &console.Backup{Every: status.Every, Last: status.Last, Size: status.Size, Failed: status.Failed}
 }
 
 // restorePlace restores a backup by --backup.

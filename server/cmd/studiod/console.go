@@ -30,7 +30,10 @@ func (d *daemon) openConsole(ctx context.Context) {
 		Studio: d.studio, Store: d.store, ServeFile: d.media.ServeFile, MapError: rest.MapError, Admit: d.userRates.AdmitPage,
 		Revoked: d.revocations.Revokes, Secure: secure, Logger: d.cfg.Logger,
 		Daemon: console.Daemon{Version: commandline.Version(), Started: time.Now(), Workers: d.deliver.Workers, RenderWorkers: d.pool.Workers, Missing: missing},
-		Backup: d.backupStatus, Guide: guide.Path + "/",
+		Guide: guide.Path + "/",
+	}
+	if d.backups != nil {
+		cfg.Backup = d.backups.Status
 	}
 	if d.mailer != nil {
 		cfg.MailLink = d.mailLink

@@ -261,3 +261,25 @@ func (s *Service) ChangeMember(ctx context.Context, by User, workspaceID, email 
 func (s *Service) Acts(ctx context.Context, below string, limit int) ([]Act, error) {
 	return s.database.Acts(ctx, below, limit)
 }
+
+// BackupStatus is the state of the backups of a process.
+type BackupStatus struct {
+	Every time.Duration
+	// Began is when this process began to make backups.
+	Began time.Time
+	// Last is the time of the latest complete backup. It is zero if there is none.
+	Last time.Time
+	// Size is the size of its database in bytes, compressed.
+	Size int64
+	// Failed is whether a backup has failed since then.
+	Failed bool
+}
+
+// Age returns the time since the latest complete backup. If there is none, it is the time since the process began to
+// make backups.
+func (s BackupStatus) Age(now time.Time) time.Duration {
+	if s.Last.IsZero() {
+		return now.Sub(s.Began)
+	}
+	return now.Sub(s.Last)
+}

@@ -90,7 +90,7 @@ type Backup struct {
 	every  time.Duration
 	sealer *sealer
 	place  *media.Store
-	status atomic.Pointer[Status]
+	status atomic.Pointer[studio.BackupStatus]
 
 	skipped string // the backups that were logged by latest
 }
@@ -110,7 +110,7 @@ func Open(ctx context.Context, cfg Config) (*Backup, error) {
 	}
 	place.Guard()
 	b := &Backup{cfg: cfg, every: every, sealer: &sealer{keys: cfg.Keys}, place: place}
-	b.status.Store(&Status{Every: every, Began: cfg.Now()})
+	b.status.Store(&studio.BackupStatus{Every: every, Began: cfg.Now()})
 	return b, nil
 }
 

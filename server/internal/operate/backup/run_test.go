@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
@@ -22,7 +23,7 @@ func TestRun_reportsAChangeOnceAndRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(t, "file:"+dir, dsn, nil)
 		m.cfg.Now = time.Now
-		m.status.Store(&Status{Every: time.Hour, Began: time.Now()})
+		m.status.Store(&studio.BackupStatus{Every: time.Hour, Began: time.Now()})
 		fail := func() {
 			check(t, os.RemoveAll(dir))
 			check(t, os.WriteFile(dir, nil, 0o600))

@@ -3,11 +3,11 @@ package metrics
 import (
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/operate/backup"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 // WatchBackups adds the metrics of backups. Call it once.
-func (m *Metrics) WatchBackups(status func() backup.Status) {
+func (m *Metrics) WatchBackups(status func() studio.BackupStatus) {
 	m.collect(func(now scrape) {
 		s := status()
 		now.gaugef(s.Age(time.Now()).Seconds(), "studiod_backup_age_seconds")

@@ -79,8 +79,8 @@ func TestBrowser_pagesAreAccessible(t *testing.T) {
 	harness.SkipShort(t, "the browser takes seconds of CPU time for it")
 	s := newSite(t, newSQLite(t), func(cfg *console.Config) {
 		cfg.Daemon = console.Daemon{Version: "v1.2.3", Started: time.Now(), Workers: 256, RenderWorkers: 3, Missing: "ffmpeg is not installed"}
-		cfg.Backup = func() *console.Backup {
-			return &console.Backup{Every: time.Hour, Last: time.Now().Add(-time.Hour), Size: 9_960, Failed: true}
+		cfg.Backup = func() studio.BackupStatus {
+			return studio.BackupStatus{Every: time.Hour, Last: time.Now().Add(-time.Hour), Size: 9_960, Failed: true}
 		}
 	})
 	v := s.operator(t)

@@ -57,7 +57,8 @@ const (
 	maxForms = 16
 )
 
-// Config configures a [Console]. All fields are required except NoVideo, MailLink, Daemon, Secure and PollInterval.
+// Config configures a [Console]. All fields are required except NoVideo, MailLink, Daemon, Backup, Secure and
+// PollInterval.
 type Config struct {
 	// Studio implements the use cases of users. Forms may come from the origin of its PublicURL, also if a proxy
 	// changes the Host of requests. The name of the session cookie depends on this URL.
@@ -78,8 +79,8 @@ type Config struct {
 	MailLink func(email, link string, purpose studio.LinkPurpose) bool
 	// Daemon is shown to operators.
 	Daemon Daemon
-	// Backup returns the state of backups, or nil if there are none.
-	Backup func() *Backup
+	// Backup returns the state of backups. Default: there are none.
+	Backup func() studio.BackupStatus
 	// Guide is the path of a guide, to which each page links. Default: there is no link.
 	Guide string
 	// Secure means that browsers use https, of this service or of a proxy. The session cookie is then Secure.

@@ -64,7 +64,7 @@ func newSite(t testing.TB, db *store.Store, change ...func(*console.Config)) *si
 			_ = revocations.Load(t.Context(), time.Now())
 			return revocations.Revokes(sessionID)
 		},
-		Admit: func(string, bool) *server.Error { return nil }, Backup: func() *console.Backup { return nil }, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Admit: func(string, bool) *server.Error { return nil }, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}
 	for _, f := range change {
 		f(&settings)

@@ -29,18 +29,6 @@ type Daemon struct {
 	Missing string
 }
 
-// Backup is the state of the backups of a daemon.
-type Backup struct {
-	// Every is the interval between backups.
-	Every time.Duration
-	// Last is the time of the latest complete backup. It is zero if there is none.
-	Last time.Time
-	// Size is the size of its database in bytes.
-	Size int64
-	// Failed is whether a backup has failed since then.
-	Failed bool
-}
-
 // requireOperator shows a page to operators and responds with 404 to all other users. A change of the role takes
 // effect with the next request, because each request reads the user from the database.
 func (c *Console) requireOperator(page page) page {
@@ -63,7 +51,7 @@ type serviceView struct {
 	Daemons     []store.Daemon
 	Delivers    bool // some daemon does
 	Breakers    []store.Breaker
-	Backup      *Backup // nil if there are none
+	Backup      *studio.BackupStatus // nil if there are none
 	BackupAge   time.Duration
 }
 
@@ -73,8 +61,9 @@ func (c *Console) service(w http.ResponseWriter, r *http.Request, _ session) (er
 	if v.Status, err = db.Status(ctx); err != nil {
 		return err
 	}
-	if v.Backup = c.cfg.Backup(); v.Backup != nil {
-		v.BackupAge = time.Since(v.Backup.Last)
+	if c.cfg.Backup != nil {
+		v.Backup = new(c.cfg.Backup())
+		v.BackupAge = v.Backup.Age(time.Now())
 	}
 	if v.Daemons, err = db.Daemons(ctx); err != nil {
 		return err

@@ -24,8 +24,8 @@ func TestOperator_seesUsersAndWaitingWork(t *testing.T) {
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		s := newSite(t, db, func(cfg *console.Config) {
 			cfg.Daemon = console.Daemon{Version: "v1.2.3", Started: time.Date(2026, 1, 12, 9, 30, 0, 0, time.UTC), Workers: 256, RenderWorkers: 3}
-			cfg.Backup = func() *console.Backup {
-				return &console.Backup{Every: time.Hour, Last: time.Date(2026, 1, 12, 8, 0, 0, 0, time.UTC), Size: 2_500_000, Failed: true}
+			cfg.Backup = func() studio.BackupStatus {
+				return studio.BackupStatus{Every: time.Hour, Last: time.Date(2026, 1, 12, 8, 0, 0, 0, time.UTC), Size: 2_500_000, Failed: true}
 			}
 		})
 		s.create(t, studio.Lipsync, "Nobody else's")
