@@ -48,7 +48,7 @@ func TestConsole_makesVideos(t *testing.T) {
 	if played != "played" {
 		t.Errorf("the video: %s", played)
 	}
-	tab.Picture("console.png")
+	tab.Picture("console.webp")
 
 	videos := try(d.client.ListVideos(t.Context()))(t)
 	video := videos.Data[0]
@@ -69,7 +69,7 @@ func TestDocs_tryOperations(t *testing.T) {
 	tab := browsertest.Open(t, d.url())
 	tab.Visit("/docs", "#operations-Avatars-createAvatar")
 	tab.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#operations-tag-Avatars").scrollIntoView()`))
-	tab.Picture("docs.png")
+	tab.Picture("docs.webp")
 	try := func(operation, status string, before ...chromedp.Action[chromedp.Void]) {
 		t.Helper()
 		operation = "#operations-" + operation

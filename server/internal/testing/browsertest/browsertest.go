@@ -24,6 +24,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
@@ -51,8 +52,11 @@ var axe = sync.OnceValue(func() string {
 	return string(script)
 })
 
-//nolint:gochecknoglobals // a flag
-var pictures = flag.String("pictures", "", "write the screenshots of [Tab.Inspect] to this directory")
+//nolint:gochecknoglobals // flags
+var (
+	pictures = flag.String("pictures", "", "write the screenshots of [Tab.Inspect] to this directory")
+	readme   = flag.String("readme", "", "write the pictures of [Tab.Picture] to this directory")
+)
 
 // Tab is a tab of a browser. Its methods fail the test on errors.
 type Tab struct {
@@ -180,10 +184,11 @@ func Read[T any](tab *Tab, action chromedp.Action[T]) T {
 }
 
 // call calls a command of the DevTools protocol.
-func call[P, R any](tab *Tab, command cdp.Command[P, R], params P) {
+func call[P, R any](tab *Tab, command cdp.Command[P, R], params P) R {
 	tab.t.Helper()
-	_, err := chromedp.Call(tab.ctx, command, params)
+	result, err := chromedp.Call(tab.ctx, command, params)
 	harness.Check(tab.t, err)
+	return result
 }
 
 // SetCookie sets a cookie for a path of the origin and the paths below it.
@@ -303,6 +308,21 @@ func (tab *Tab) saveScreenshot(name string) {
 	}
 	picture := Read(tab, chromedp.FullScreenshot(100))
 	harness.Check(tab.t, os.WriteFile(filepath.Join(*pictures, name), picture, 0o600))
+}
+
+// Picture writes a screenshot of the page for a README, in WebP and in a window of 1200 × 800 pixels, if the test has
+// the flag -readme.
+func (tab *Tab) Picture(name string) {
+	tab.t.Helper()
+	if *readme == "" {
+		return
+	}
+	tab.Prefer("light")
+	tab.Do(chromedp.EmulateViewport(1200, 800))
+	Read(tab, chromedp.Evaluate[int64](layoutWidth, chromedp.EvalAwaitPromise))
+	params := page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatWebp, Quality: new(int64(90))}
+	picture := call(tab, page.CaptureScreenshot, params).Data
+	harness.Check(tab.t, os.WriteFile(filepath.Join(*readme, name), picture, 0o644)) //nolint:gosec // it is published
 }
 
 // audit fails the test for each problem that axe-core finds, except those in Accepted. The audit in dark follows that
