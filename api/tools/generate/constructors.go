@@ -30,7 +30,7 @@ func constructors(document *openapi3.T) []constructor {
 				continue
 			}
 			for _, media := range jsonTypes(response.Value.Content) {
-				collect(schemas, seen, response.Value.Content[media].Schema)
+				collect(document.Components.Schemas, schemas, seen, response.Value.Content[media].Schema)
 			}
 		}
 	})
@@ -41,33 +41,37 @@ func constructors(document *openapi3.T) []constructor {
 		if strings.ContainsAny(name[:1], "AEIOU") {
 			c.Article = "an"
 		}
-		c.Optional = !slices.ContainsFunc(schema.Properties, func(p codegen.Property) bool { return p.GoFieldName() == "String" })
 		for _, p := range schema.Properties {
 			if p.Required {
 				c.Members = append(c.Members, parameter{Name: p.JsonFieldName, Field: p.GoFieldName(), Argument: argument(p.GoFieldName()), Type: p.GoTypeDef()})
 			}
 		}
 		slices.SortFunc(c.Members, func(a, b parameter) int { return strings.Compare(a.Name, b.Name) })
-		c.Optional = c.Optional && len(c.Members) < len(schema.Properties)
+		c.Optional = len(c.Members) < len(schema.Properties) &&
+			!slices.ContainsFunc(schema.Properties, func(p codegen.Property) bool { return p.GoFieldName() == "String" })
 		all = append(all, c)
 	}
 	return all
 }
 
 // collect adds the component that ref refers to, and the components of the items of its lists. A list may be an item of
-// itself, so those that it has followed are in seen.
-func collect(schemas map[string]*openapi3.Schema, seen map[*openapi3.Schema]bool, ref *openapi3.SchemaRef) {
+// itself, so those that it has followed are in seen. A component that is another name of a type has no methods.
+func collect(components openapi3.Schemas, schemas map[string]*openapi3.Schema, seen map[*openapi3.Schema]bool, ref *openapi3.SchemaRef) {
 	if ref == nil || ref.Value == nil {
+		return
+	}
+	if other := components[strings.TrimPrefix(ref.Ref, "#/components/schemas/")]; other != nil && other.Ref != "" {
+		collect(components, schemas, seen, other)
 		return
 	}
 	if name, ok := componentName(ref); ok && len(ref.Value.Properties) > 0 && schemas[name] == nil {
 		schemas[name] = ref.Value
 		for _, property := range ref.Value.Properties {
-			collect(schemas, seen, property.Value.Items)
+			collect(components, schemas, seen, property.Value.Items)
 		}
 	}
 	if !seen[ref.Value] {
 		seen[ref.Value] = true
-		collect(schemas, seen, ref.Value.Items)
+		collect(components, schemas, seen, ref.Value.Items)
 	}
 }

@@ -20,12 +20,13 @@ func TestConstructors_areInTheOrderOfNames(t *testing.T) {
 	}
 }
 
-// A model with optional members prints its JSON, unless a member has the name of the method. A summary has any lines.
+// A model with optional members prints its JSON, unless a member has the name of the method. What is only another name
+// of it has no method of its own. A summary has any lines.
 func TestConstructors_printModels(t *testing.T) {
 	t.Parallel()
 	for member, want := range map[string]bool{"text": true, "string": false} {
-		f, err := generated(t, "  /a: { get: { operationId: a, tags: [First  one], summary: \"A\\n\\nb\\n\", responses: { '200': { description: d, content: { application/json: { schema: { $ref: '#/components/schemas/A' } } } } } } }",
-			"    A: { type: object, properties: { "+member+": { type: string } } }")
+		f, err := generated(t, "  /a: { get: { operationId: a, tags: [First  one], summary: \"A\\n\\nb\\n\", responses: { '200': { description: d, content: { application/json: { schema: { $ref: '#/components/schemas/A' } } } }, '201': { description: d, content: { application/json: { schema: { $ref: '#/components/schemas/B' } } } } } } }",
+			"    A: { type: object, properties: { "+member+": { type: string } } }\n    B: { allOf: [ { $ref: '#/components/schemas/A' } ] }")
 		harness.Check(t, err)
 		if got := strings.Contains(string(f["gen/constructors.gen.go"]), "func (m A) String() string"); got != want {
 			t.Errorf("a model with the member %s has the method: %v", member, got)

@@ -321,7 +321,9 @@ func (s *shaper) merge(into, from *openapi3.Schema, at openapi3.Location) {
 		if len(both) == 0 {
 			s.fail(at, "no value has both types that the allOf requires, %s and %s: %s", strings.Join(into.Type.Slice(), " or "), strings.Join(from.Type.Slice(), " or "), remove)
 		}
-		into.Type = &both
+		if into.Type = nil; len(both) > 0 { // otherwise the next part says nothing new
+			into.Type = &both
+		}
 	} else if into.Type == nil {
 		into.Type = from.Type
 	}
@@ -361,11 +363,8 @@ func (s *shaper) merge(into, from *openapi3.Schema, at openapi3.Location) {
 		}
 		into.Properties[name] = s.both(into.Properties[name], property)
 	}
-	for _, name := range from.Required {
-		if !slices.Contains(into.Required, name) {
-			into.Required = append(slices.Clip(into.Required), name)
-		}
-	}
+	known := func(name string) bool { return slices.Contains(into.Required, name) }
+	into.Required = slices.Concat(into.Required, slices.DeleteFunc(slices.Clone(from.Required), known))
 	into.Items = s.both(into.Items, from.Items)
 	into.AdditionalProperties.Schema = s.both(into.AdditionalProperties.Schema, from.AdditionalProperties.Schema)
 	if has := from.AdditionalProperties.Has; has != nil && (into.AdditionalProperties.Has == nil || !*has) {
