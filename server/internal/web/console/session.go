@@ -66,7 +66,7 @@ func (c *Console) requireSession(page page) http.Handler {
 			switch {
 			case strings.HasSuffix(r.URL.Path, "/live"):
 				endStream(w, r) // a redirect would make the browser reconnect forever
-			case r.Method == http.MethodGet:
+			case r.Method != http.MethodPost:
 				query := url.Values{"next": {r.URL.RequestURI()}}
 				if s.token != "" {
 					query.Set("done", "signed-out")
