@@ -17,7 +17,7 @@ func workspaceCommand() *cli.Command {
 	return &cli.Command{
 		Name: "workspace", Usage: "add and list workspaces, and add and remove their members",
 		Commands: []*cli.Command{
-			leaf("add", "add a workspace and print the id", "NAME", []cli.Flag{idFlag("workspace")}, addWorkspace),
+			leaf("add", "add a workspace and print the id", "NAME", []cli.Flag{idFlag("workspace")}, recorded(addWorkspace)),
 			described(leaf("list", "list workspaces, the newest first", "", pageFlags("workspaces"), onStore(listWorkspaces)),
 				`JSON fields: id, name, members (their number), created_at.
 
@@ -39,7 +39,7 @@ func secretCommand() *cli.Command {
 			leaf("show", "print the valid secrets, newest first", "EMAIL", nil,
 				secrets((*studio.Service).WebhookSecretsInForce)),
 			leaf("rotate", "add a secret; webhooks are also signed with the previous secrets for 24 hours", "EMAIL", nil,
-				secrets((*studio.Service).RotateWebhookSecret)),
+				recorded(secrets((*studio.Service).RotateWebhookSecret))),
 		},
 	}
 }

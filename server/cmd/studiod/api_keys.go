@@ -20,14 +20,14 @@ func apiKeyCommand() *cli.Command {
 				ranged(&cli.DurationFlag{
 					Name: "expires-in", Usage: "lifetime of the key, such as 2160h", DefaultText: "no limit",
 				}, time.Second, 87600*time.Hour),
-			}, onUser(addAPIKey)), `A program sends the key as a Bearer token, like an access token. NAME says what it is for.
+			}, recorded(onUser(addAPIKey))), `A program sends the key as a Bearer token, like an access token. NAME says what it is for.
 
 Example: studiod key add ada@example.com "nightly batch" --expires-in 2160h`),
 			described(leaf("list", "list the keys of a user, the newest first", "EMAIL", []cli.Flag{jsonFlag()}, onUser(listAPIKeys)),
 				`JSON fields: id, name, scope (read or write), workspace_id, created_at, expires_at, used_at (in minutes).
 
 Example: studiod key list ada@example.com`),
-			described(leaf("revoke", "revoke a key of a user, and end the streams that it opened", "EMAIL ID", nil, onUser(revokeAPIKey)),
+			described(leaf("revoke", "revoke a key of a user, and end the streams that it opened", "EMAIL ID", nil, recorded(onUser(revokeAPIKey))),
 				`ID is an id of "studiod key list". No daemon accepts the key when the command ends.
 
 Example: studiod key revoke ada@example.com 01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10`),

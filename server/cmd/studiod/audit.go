@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -35,40 +36,30 @@ func listActs(ctx context.Context, command *cli.Command, service *studio.Service
 	}.page(ctx, command, "no acts", service.Acts)
 }
 
-// audited makes the commands that change what users have record each run, with its arguments and options, which contain
-// no secrets. What the console does, too, is recorded with the change.
-func audited(root *cli.Command) {
-	changes := []string{
-		"user add", "user password", "token rotate", "workspace add", "secret rotate", "key add", "key revoke",
-		"project import", "event replay", "endpoint pause", "endpoint enable", "delivery pause", "delivery resume",
-		"keyfile rotate", "keyfile reset",
-	}
-	for _, group := range root.Commands {
-		for _, command := range group.Commands {
-			name, run := group.Name+" "+command.Name, command.Action
-			if !slices.Contains(changes, name) {
-				continue
-			}
-			command.Action = func(ctx context.Context, command *cli.Command) error {
-				if err := run(ctx, command); err != nil {
-					return err
+// recorded makes a command that changes what users have record each run, with its arguments and options, which contain
+// no secrets. A run is recorded before its output is written, which may fail or end the process. What the console does,
+// too, is recorded with the change.
+func recorded(run cli.ActionFunc) cli.ActionFunc {
+	return func(ctx context.Context, command *cli.Command) error {
+		output := bufio.NewWriter(command.Root().Writer)
+		command.Root().Writer = output
+		if err := run(ctx, command); err != nil {
+			return errors.Join(err, output.Flush())
+		}
+		err := onStudio(func(ctx context.Context, command *cli.Command, service *studio.Service) error {
+			name, target := strings.TrimPrefix(command.FullName(), "studiod "), command.Args().Slice()
+			for _, flag := range command.Flags { // but those that say where the database is and what is printed
+				if name := flag.Names()[0]; flag.IsSet() && !slices.Contains([]string{"db", "key-file", "json"}, name) {
+					target = append(target, fmt.Sprintf("--%s=%v", name, command.Value(name)))
 				}
-				return onStudio(func(ctx context.Context, command *cli.Command, service *studio.Service) error {
-					return service.RecordAct(ctx, studio.User{Email: byCommand}, name, strings.Join(append(command.Args().Slice(), optionsOf(command)...), " "))
-				})(ctx, command)
 			}
+			return service.RecordAct(ctx, studio.User{Email: byCommand}, name, strings.Join(target, " "))
+		})(ctx, command)
+		if lost := output.Flush(); lost != nil {
+			err = errors.Join(err, fmt.Errorf("the output is lost, but what the command has done stays: %w", lost))
 		}
+		return err
 	}
-}
-
-// optionsOf returns the options of a run, apart from those that say where the database is and what is printed.
-func optionsOf(command *cli.Command) (options []string) {
-	for _, flag := range command.Flags {
-		if name := flag.Names()[0]; flag.IsSet() && !slices.Contains([]string{"db", "key-file", "json"}, name) {
-			options = append(options, fmt.Sprintf("--%s=%v", name, command.Value(name)))
-		}
-	}
-	return options
 }
 
 // showSetupLink prints the link for the first operator, if there is none. It is not in the log.

@@ -78,7 +78,6 @@ COMMANDS:{{template "visibleCommandCategoryTemplate" .}}
 			versionCommand(),
 		}, topics()...),
 	}
-	audited(root)
 	commandline.Prepare(root, stdin, stdout, stderr)
 	return root
 }

@@ -89,6 +89,12 @@ func TestCommands_workWhileDaemonRuns(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s%s", step.command, code, stdout, stderr)
 		}
 	}
+	lost, errs := try(os.Open(file))(t), &bytes.Buffer{} // it cannot be written
+	code := run(t.Context(), testPasswords, []string{"studiod", "workspace", "add", "--db=" + dsn, "Lost"}, nil, lost, errs)
+	check(t, lost.Close())
+	if acts := must(t, "", "audit", "--db="+dsn); code != exitFailure || !strings.Contains(errs.String(), "stays") || !strings.Contains(acts, "Lost") {
+		t.Errorf("a command whose output is lost: exit code %d, %s, and the acts are\n%s", code, errs, acts)
+	}
 	try(d.studio.Login(t.Context(), netip.Addr{}, "bob@example.com", "a third password"))(t)
 	list := try(d.studio.ListProjects(t.Context(), bob, studio.ProjectFilter{WorkspaceID: films}))(t)
 	for _, err := range list.Pages {

@@ -15,12 +15,12 @@ func deliveryCommand() *cli.Command {
 	return &cli.Command{
 		Name: "delivery", Usage: "pause and resume all webhook deliveries",
 		Commands: []*cli.Command{
-			described(leaf("pause", "stop all deliveries, on all daemons, until they are resumed", "", nil, onStore(pauseDeliveries)),
+			described(leaf("pause", "stop all deliveries, on all daemons, until they are resumed", "", nil, recorded(onStore(pauseDeliveries))),
 				`No attempt begins later than a second after the command. Attempts that run are finished. Events wait, and lose
 neither their order nor an attempt. Restarts do not end the pause. Tests of webhooks by users are still sent.
 
 Example: studiod delivery pause`),
-			described(leaf("resume", "end a pause, and send what has become due", "", nil, onStore(resumeDeliveries)),
+			described(leaf("resume", "end a pause, and send what has become due", "", nil, recorded(onStore(resumeDeliveries))),
 				`Example: studiod delivery resume`),
 		},
 	}

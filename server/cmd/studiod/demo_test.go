@@ -29,8 +29,7 @@ func TestDemo_printsCommandsThatWork(t *testing.T) {
 	if !found || key == nil || !strings.Contains(text, "studio listen --addr 127.0.0.1:9000\n") {
 		t.Fatalf("the demo prints %s", text)
 	}
-	secret, err := webhook.ParseSecret(key[1])
-	check(t, err)
+	secret := try(webhook.ParseSecret(key[1]))(t)
 	in := startInbox(t, secret)
 	script = strings.ReplaceAll(regexp.MustCompile(`(?m)^curl `).ReplaceAllString(script, "echo; curl -sS "), "http://127.0.0.1:9000/", in.url)
 	answered, err := exec.CommandContext(t.Context(), "sh", "-ec", script).CombinedOutput()
@@ -67,12 +66,11 @@ func TestDemo_keepsItsPassword(t *testing.T) {
 		return regexp.MustCompile(`password +(\S+)`).FindStringSubmatch(out.String())[1]
 	}
 	first := shown()
-	session, err := d.studio.Login(t.Context(), netip.Addr{}, demoEmail, first)
-	check(t, err)
+	session := try(d.studio.Login(t.Context(), netip.Addr{}, demoEmail, first))(t)
 	if again := shown(); again != first {
 		t.Error("the password changes at the next start")
 	}
-	_, _, err = d.studio.Session(t.Context(), session.Refresh)
+	_, _, err := d.studio.Session(t.Context(), session.Refresh)
 	check(t, err)
 	check(t, d.studio.SetPassword(t.Context(), demoEmail, "another password"))
 	if again := shown(); again != first {

@@ -31,11 +31,11 @@ func endpointCommand() *cli.Command {
 (ok, failing, paused or disabled), since, reason, waiting, exhausted (the events in this state), last_success_at.
 
 Example: studiod endpoint list --user ada@example.com`),
-			described(leaf("pause", "let the events for a URL of a user wait, in their order", "ID", []cli.Flag{user}, setEndpoint(false)),
+			described(leaf("pause", "let the events for a URL of a user wait, in their order", "ID", []cli.Flag{user}, recorded(setEndpoint(false))),
 				`ID is an id of "studiod endpoint list". The user can end the pause, too.
 
 Example: studiod endpoint pause --user ada@example.com 5f1c0e9a7b3d24685f1c0e9a7b3d2468`),
-			described(leaf("enable", "enable a URL of a user again; missed events can then be replayed", "ID", []cli.Flag{user}, setEndpoint(true)),
+			described(leaf("enable", "enable a URL of a user again; missed events can then be replayed", "ID", []cli.Flag{user}, recorded(setEndpoint(true))),
 				`ID is an id of "studiod endpoint list". The argument is not the URL, because its query may contain a secret.
 
 Example: studiod endpoint enable --user ada@example.com 5f1c0e9a7b3d24685f1c0e9a7b3d2468`),

@@ -38,7 +38,7 @@ Example: studiod event show --excerpt 01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20`),
 				&cli.BoolFlag{Name: "all", Usage: "replay all exhausted events"},
 				&cli.BoolFlag{Name: "delivered", Usage: "also replay events that were delivered"},
 				&cli.BoolFlag{Name: "dry-run", Usage: "count the events and change nothing"},
-				jsonFlag()), onStore(replayEvents)),
+				jsonFlag()), recorded(onStore(replayEvents))),
 				`This replays one event by its ID, the events of a subject, the events created in a period, or --all. An event
 keeps its webhook-id, and the events of a subject are sent in order. The daemon sends them in batches. First enable a
 disabled URL with "studiod endpoint enable".

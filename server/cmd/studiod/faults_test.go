@@ -43,14 +43,13 @@ func TestProcess_damagedDatabaseIs503(t *testing.T) {
 	dsn := studiotest.NewSQLite(t)
 	prepareDatabase(t, dsn)
 	path := strings.TrimPrefix(dsn, "sqlite:")
-	info, err := os.Stat(path)
-	check(t, err)
+	info := try(os.Stat(path))(t)
 	p := startProcess(t, dsn)
 	home := from(t, net.IPv4(127, 0, 0, 1))
 	token := login(t, p.URL, testEmail).AccessToken
 	file := try(os.OpenFile(path, os.O_WRONLY, 0))(t)
 	const page = 4096
-	_, err = file.WriteAt(bytes.Repeat([]byte{0xff}, int(info.Size())-page), page)
+	_, err := file.WriteAt(bytes.Repeat([]byte{0xff}, int(info.Size())-page), page)
 	check(t, errors.Join(err, file.Close()))
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		if answer := call(t, home, method, p.URL, token); answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "" {

@@ -13,7 +13,7 @@ import (
 )
 
 func resetKeyCommand() *cli.Command {
-	return described(leaf("reset", "delete the secrets that a lost key encrypts, so that daemons start without it", "", []cli.Flag{yesFlag()}, resetKey),
+	return described(leaf("reset", "delete the secrets that a lost key encrypts, so that daemons start without it", "", []cli.Flag{yesFlag()}, recorded(resetKey)),
 		`Only the keys of the service and the webhook secrets of users are encrypted. Users, passwords, sessions, projects,
 records, files and events are kept. The command says what is lost before it deletes it. If the lost key was in a
 file for --key-file, first write a new one with "openssl rand -base64 32". Stop all daemons and workers before.

@@ -22,7 +22,7 @@ func keyFileCommand() *cli.Command {
 		Name: "keyfile", Usage: "rotate the key that encrypts secrets in the database, or go on without a lost one",
 		Commands: []*cli.Command{described(leaf("rotate", "encrypt all secrets with a new key, also while daemons are running", "", []cli.Flag{
 			&cli.BoolFlag{Name: "existing", Usage: "use the first key of the key file instead of a new key"},
-		}, rotateKey),
+		}, recorded(rotateKey)),
 			`The command adds the new key as the first line of the key file. Daemons with this file read it again when they
 need the new key. The old keys must stay in the file: the files that a place of backups has need them, also in later
 backups. Sessions stay valid. If daemons have copies of the file, insert a line from "openssl rand -base64 32" at

@@ -99,19 +99,13 @@ func startDaemon(t *testing.T, change ...func(*daemonConfig)) *testDaemon {
 	})
 	d, _ := runDaemon(t, cfg)
 	s := &testDaemon{daemon: d, log: log}
-	var err error
-	s.user, err = d.studio.AddUser(t.Context(), "", testEmail, testPassword)
-	check(t, err)
-	workspace, err := d.studio.AddWorkspace(t.Context(), "", "Team")
-	check(t, err)
-	s.workspace = workspace.ID
-	check(t, d.studio.AddMember(t.Context(), workspace.ID, testEmail))
-	secrets, err := d.studio.WebhookSecrets(t.Context(), s.user.ID)
-	check(t, err)
-	s.secret, err = webhook.ParseSecret(secrets[0])
-	check(t, err)
+	s.user = try(d.studio.AddUser(t.Context(), "", testEmail, testPassword))(t)
+	s.workspace = try(d.studio.AddWorkspace(t.Context(), "", "Team"))(t).ID
+	check(t, d.studio.AddMember(t.Context(), s.workspace, testEmail))
+	secrets := try(d.studio.WebhookSecrets(t.Context(), s.user.ID))(t)
+	s.secret = try(webhook.ParseSecret(secrets[0]))(t)
 	s.client = newClient(t, client.Config{
-		BaseURL: d.url(), Email: testEmail, Password: testPassword, Workspace: workspace.ID,
+		BaseURL: d.url(), Email: testEmail, Password: testPassword, Workspace: s.workspace,
 	})
 	return s
 }

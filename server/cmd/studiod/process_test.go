@@ -65,8 +65,7 @@ func serveBy(program []string, dsn string, args ...string) *exec.Cmd {
 // runPrinting runs a daemon, and returns what it prints besides its log when it has started.
 func runPrinting(t *testing.T, command *exec.Cmd) (p *harness.Daemon, printed string) {
 	t.Helper()
-	output, err := os.Create(filepath.Join(t.TempDir(), "printed"))
-	check(t, err)
+	output := try(os.Create(filepath.Join(t.TempDir(), "printed")))(t)
 	command.Stdout = output
 	p = harness.RunDaemon(t, command)
 	text, err := os.ReadFile(output.Name())

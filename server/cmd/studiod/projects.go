@@ -31,7 +31,7 @@ func projectCommand() *cli.Command {
 		Commands: []*cli.Command{
 			leaf("import", "import a JSON file in the format of GET /projects/v2, all of it or nothing; - is stdin", "FILE",
 				[]cli.Flag{&cli.StringFlag{Name: "workspace", Usage: "id of the workspace for the projects", Required: true}},
-				onStudio(importProjects)),
+				recorded(onStudio(importProjects))),
 			described(leaf("unshare", "stop the sharing of a video of any user, whose link ends at once on all daemons", "LINK_OR_ID", nil, onStudio(unshareProject)),
 				`The user can share the video again, with another link, unless you also disable the user.
 
@@ -87,10 +87,11 @@ func readImport(command *cli.Command) ([]byte, error) {
 // parseProjects reads {"data": [project …]} and validates every project against the document. Errors name the place,
 // and contain nothing of the input.
 func parseProjects(data []byte, workspaceID string) (projects []studio.Project, err error) {
-	schema, err := projectSchema()
+	validator, err := validate.Load(api.Spec, validate.Config{})
 	if err != nil {
 		return nil, err
 	}
+	schema, _ := validator.Schema("Project")
 	var list struct {
 		Data []jsontext.Value `json:"data"`
 	}
@@ -111,15 +112,6 @@ func parseProjects(data []byte, workspaceID string) (projects []studio.Project, 
 		projects = append(projects, project)
 	}
 	return projects, nil
-}
-
-func projectSchema() (*validate.Schema, error) {
-	validator, err := validate.Load(api.Spec, validate.Config{})
-	if err != nil {
-		return nil, err
-	}
-	schema, _ := validator.Schema("Project")
-	return schema, nil
 }
 
 // parseProject validates and decodes one project. If it is invalid, pointer is the JSON pointer of the invalid member.

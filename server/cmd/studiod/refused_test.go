@@ -44,12 +44,10 @@ func (s served) send(t *testing.T, url string) (response *http.Response, content
 // sharedVideo returns the ID of a lip-sync with a video, and its link.
 func (d *testDaemon) sharedVideo(t *testing.T) (id, link string) {
 	t.Helper()
-	lipsync, err := d.client.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{})
-	check(t, err)
+	lipsync := try(d.client.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{}))(t)
 	check(t, d.media.Write(t.Context(), studio.ResultKey(lipsync.InferenceID, "out.mp4"), strings.NewReader("a video")))
 	try(d.studio.Rendered(t.Context(), lipsync.InferenceID, studio.Rendering{Video: "out.mp4"}, nil))(t)
-	project, err := d.client.UpdateProject(t.Context(), gen.UpdateProjectRequest{ProjectID: lipsync.InferenceID, Shared: new(true)})
-	check(t, err)
+	project := try(d.client.UpdateProject(t.Context(), gen.UpdateProjectRequest{ProjectID: lipsync.InferenceID, Shared: new(true)}))(t)
 	return lipsync.InferenceID, *project.SmartURL
 }
 

@@ -26,14 +26,14 @@ func userCommand() *cli.Command {
 		Commands: []*cli.Command{
 			leaf("add", "add a user and print the id; reads the password from the terminal or the standard input", "EMAIL", []cli.Flag{
 				idFlag("user"), &cli.BoolFlag{Name: "operator", Usage: "make the user an operator, who can see all users and the state of the service in the console"},
-			}, addUser),
+			}, recorded(addUser)),
 			described(leaf("list", "list users, the newest first", "", append(pageFlags("users"),
 				&cli.StringFlag{Name: "workspace", Usage: "only members of the workspace with this `ID`", Validator: checkID}), onStore(listUsers)),
 				`JSON fields: id, email, role (operator or user), in_progress (creations that wait for rendering or are being
 rendered, up to 1,000), created_at, disabled_at.
 
 Example: studiod user list`),
-			leaf("password", "set the password of a user and end all sessions of the user", "EMAIL", nil, setPassword),
+			leaf("password", "set the password of a user and end all sessions of the user", "EMAIL", nil, recorded(setPassword)),
 			leaf("role", "set the role of a user; an operator can see all users and the state of the service in the console", "EMAIL operator|user", nil, onStudio(setRole)),
 			leaf("disable", "end all sessions of a user, refuse logins and API keys, and hide shared videos, until enabled", "EMAIL", nil, setEnabled(false)),
 			leaf("enable", "enable a user who is disabled", "EMAIL", nil, setEnabled(true)),
@@ -153,6 +153,9 @@ func confirm(command *cli.Command, question string) error {
 	file, ok := command.Root().Reader.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return usagef("no terminal for the confirmation; set --yes")
+	}
+	if output, ok := command.Root().Writer.(*bufio.Writer); ok { // which says what is deleted
+		_ = output.Flush()
 	}
 	_, _ = fmt.Fprint(command.Root().ErrWriter, question+" [y/N] ")
 	answer, err := bufio.NewReader(file).ReadString('\n')
