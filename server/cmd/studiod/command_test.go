@@ -112,9 +112,9 @@ func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 	dsn := studiotest.NewSQLite(t)
 	must(t, testPassword, "user", "add", "--db="+dsn, "--operator", testEmail)
 	workspace := must(t, "", "workspace", "add", "--db="+dsn, "Team")
-	pipe := filepath.Join(t.TempDir(), "pipe")
+	pipe, unborn := filepath.Join(t.TempDir(), "pipe"), filepath.Join(t.TempDir(), "unborn")
 	check(t, syscall.Mkfifo(pipe, 0o600))
-	names := strings.NewReplacer("DB", "--db="+dsn, "WORKSPACE", workspace, "SERVE", "serve --addr=127.0.0.1:0 --admin-addr=off --db="+dsn, "CERT", certFile,
+	names := strings.NewReplacer("DB", "--db="+dsn, "WORKSPACE", workspace, "SERVE", "serve --addr=127.0.0.1:0 --admin-addr=off --db=sqlite:"+unborn+"/studio.db", "CERT", certFile,
 		"KEY", keyFile, "PIPE", pipe, "PUBLIC", "--public-url=https://studio.example", "PG", "postgres://ada:hunter2@", "WORK", "work --db=postgres://localhost/studio")
 	for _, test := range []struct {
 		code          int
@@ -144,8 +144,11 @@ func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 		{exitUsage, "workspace", "project import DB -"},
 		{exitUsage, "nowhere.json", "project import DB --workspace WORKSPACE nowhere.json"},
 		{exitUsage, "--media: a bucket must", "user delete DB --yes --media=here ada@example.com"},
+		{exitUsage, "--media: a bucket must", "SERVE --media=here"},
+		{exitUsage, "--backup: a bucket must", "SERVE --backup=file:?every=1h"},
 		{exitUsage, "--tls-cert and --tls-key: ", "SERVE --tls-cert=KEY --tls-key=CERT"},
 		{exitUsage, "renderer", "SERVE --renderer=simulate:soon"},
+		{exitUsage, "--renderer: exec:", "SERVE --renderer=exec:/nowhere"},
 		{exitUsage, "studiod work", "SERVE --render-workers=0"},
 		{exitUsage, "PostgreSQL", "work DB --media=s3://b"},
 		{exitUsage, "--media", "WORK"},
@@ -180,6 +183,9 @@ func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 			t.Parallel()
 			if stderr := fails(t, test.code, names.Replace(test.says), strings.Fields(names.Replace(test.command))...); strings.Contains(stderr, "hunter2") {
 				t.Errorf("the error shows a secret: %s", stderr)
+			}
+			if exists(unborn) {
+				t.Error("the database is created before all settings are checked")
 			}
 		})
 	}

@@ -22,15 +22,11 @@ func (d *daemon) openConsole(ctx context.Context) {
 	if !secure && len(d.cfg.TrustedProxies) > 0 {
 		d.cfg.Logger.WarnContext(ctx, "browsers may send console sessions over http; if a proxy adds TLS, set --public-url https://…")
 	}
-	missing := d.cfg.Render.Missing
-	if d.cfg.Render.Workers == noWorkers {
-		missing = "" // studiod work renders
-	}
 	cfg := console.Config{
 		Studio: d.studio, Store: d.store, ServeFile: d.media.ServeFile, MapError: rest.MapError, Admit: d.userRates.AdmitPage,
 		Revoked: d.revocations.Revokes, Secure: secure, Logger: d.cfg.Logger,
-		Daemon: console.Daemon{Version: commandline.Version(), Started: time.Now(), Workers: d.deliver.Workers, RenderWorkers: d.pool.Workers, Missing: missing},
-		Guide: guide.Path + "/",
+		Daemon: console.Daemon{Version: commandline.Version(), Started: time.Now(), Workers: d.deliver.Workers, RenderWorkers: d.pool.Workers, Missing: d.cfg.Render.Missing},
+		Guide:  guide.Path + "/",
 	}
 	if d.backups != nil {
 		cfg.Backup = d.backups.Status

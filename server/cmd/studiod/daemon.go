@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"os/exec"
 	"slices"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/api/rest"
 	"github.com/avatarstudio/avatarstudio/server/internal/deliver"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
+	"github.com/avatarstudio/avatarstudio/server/internal/media/bucket"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/acme"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/backup"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/httpserver"
@@ -122,7 +124,27 @@ type certificateSource interface {
 // daemon serves.
 func openDaemon(ctx context.Context, cfg daemonConfig) (*daemon, error) {
 	d := &daemon{cfg: cfg, userRates: ratelimit.New(cfg.UserRate), revocations: &auth.Revocations{Logger: cfg.Logger}}
-	return d, d.open(ctx, d.openMonitoring, d.openMailer, d.listen, d.openStorage, d.openAccess, d.openStudio, d.openBackups, d.openPool, d.openAPI)
+	return d, d.open(ctx, d.check, d.openMonitoring, d.openMailer, d.listen, d.openStorage, d.openAccess, d.openStudio, d.openBackups, d.openPool, d.openAPI)
+}
+
+// check checks the settings that are used when there is a database, so that a wrong one creates none.
+func (d *daemon) check(context.Context) error {
+	if d.cfg.Media != "" {
+		if _, err := bucket.Open(d.cfg.Media); err != nil {
+			return usagef("--media: %w", err)
+		}
+	}
+	if d.cfg.Backup != "" {
+		if err := backup.Check(d.cfg.Backup); err != nil {
+			return usagef("--backup: %w", err)
+		}
+	}
+	if program := d.cfg.Render.Program; len(program) > 0 && d.cfg.Render.Workers != noWorkers {
+		if _, err := exec.LookPath(program[0]); err != nil {
+			return usagef("--renderer: %w", err)
+		}
+	}
+	return nil
 }
 
 // open opens parts of the daemon in their order. If one fails, it closes those before.

@@ -23,17 +23,7 @@ const maxPlainConnections = 256
 // an organization with an authority of its own needs it.
 const acmeVariable = "STUDIO_ACME_DIRECTORY"
 
-func domainFlags() []cli.Flag {
-	return []cli.Flag{
-		setting(&cli.StringFlag{Name: "domain", DefaultText: "plain HTTP", Usage: "serve https for this domain with a certificate from Let's Encrypt, whose terms of service you agree to; --addr is then :443 by default"}),
-		setting(&cli.StringFlag{
-			Name: "http-addr", Usage: "address that redirects to https and proves the control of --domain; the certificate authority uses port 80",
-			Value: ":80", Validator: checkAddr,
-		}),
-	}
-}
-
-// domainOf reads the flags that domainFlags defines.
+// domainOf reads the flags --domain and --http-addr.
 func domainOf(command *cli.Command, cfg *daemonConfig) error {
 	cfg.Domain = command.String("domain")
 	if cfg.Domain == "" {

@@ -26,15 +26,6 @@ const (
 	mediaSweepInterval = time.Hour
 )
 
-func mediaFlags() []cli.Flag {
-	return []cli.Flag{
-		mediaFlag("a directory next to the database"),
-		setting(&cli.StringFlag{
-			Name: "public-url", Usage: "URL of this service for clients; links, and URLs of files that are not in a bucket, begin with it", DefaultText: "http:// and --addr",
-		}),
-	}
-}
-
 // publicURL returns the origin of the service. Its pages, files and links are at fixed paths of an origin, so a URL
 // with another path would break them.
 func publicURL(text string) (string, error) {

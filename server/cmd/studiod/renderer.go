@@ -109,7 +109,7 @@ func renderConfigOf(command *cli.Command) renderConfig {
 	cfg.Timeout, cfg.Workers, cfg.Paths = command.Duration("render-timeout"), command.Int("render-workers"), command.StringSlice("render-paths")
 	switch {
 	case cfg.Workers == 0 && command.IsSet("render-workers"):
-		cfg.Workers = noWorkers
+		cfg.Workers, cfg.Missing = noWorkers, "" // studiod work renders
 	case cfg.Workers == 0 && len(cfg.Program) > 0:
 		cfg.Workers = max(1, runtime.NumCPU()/2)
 	case cfg.Workers == 0:

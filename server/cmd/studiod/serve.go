@@ -56,9 +56,18 @@ func serveCommand() *cli.Command {
 		ranged(setting(&cli.IntFlag{
 			Name: "user-video-seconds", Usage: "maximum total length of the videos that a user can make, in seconds; 0 is no limit",
 		}), 0, 1_000_000_000),
+		setting(&cli.StringFlag{
+			Name: "public-url", Usage: "URL of this service for clients; links, and URLs of files that are not in a bucket, begin with it", DefaultText: "http:// and --addr",
+		}),
+		setting(&cli.StringFlag{Name: "domain", DefaultText: "plain HTTP", Usage: "serve https for this domain with a certificate from Let's Encrypt, whose terms of service you agree to; --addr is then :443 by default"}),
+		setting(&cli.StringFlag{
+			Name: "http-addr", Usage: "address that redirects to https and proves the control of --domain; the certificate authority uses port 80",
+			Value: ":80", Validator: checkAddr,
+		}),
 		smtpFlag(),
 		backupFlag(),
-	}, domainFlags(), listenerFlags(), rendererFlags(), mediaFlags()), serve))
+		mediaFlag("a directory next to the database"),
+	}, listenerFlags(), rendererFlags()), serve))
 }
 
 // rendererFlags returns the flags that "serve" and "work" have in common.

@@ -49,7 +49,7 @@ func work(ctx context.Context, command *cli.Command) error {
 // openWorker opens a daemon that has no listener and only renders.
 func openWorker(ctx context.Context, cfg daemonConfig) (*daemon, error) {
 	d := &daemon{cfg: cfg}
-	return d, d.open(ctx, d.openMonitoring, d.openStorage, func(ctx context.Context) error {
+	return d, d.open(ctx, d.check, d.openMonitoring, d.openStorage, func(ctx context.Context) error {
 		d.studio = studio.New(d.renderingConfig())
 		return d.openPool(ctx)
 	})

@@ -123,6 +123,16 @@ func openPlace(ctx context.Context, place string, now func() time.Time) (files *
 	return files, every, err
 }
 
+// Check reports what is wrong with the text of a place.
+func Check(place string) error {
+	location, _, err := splitPlace(place)
+	if err != nil {
+		return err
+	}
+	_, err = bucket.Open(location)
+	return err
+}
+
 // splitPlace returns the bucket and the interval of a place.
 func splitPlace(place string) (bucket string, every time.Duration, err error) {
 	location, query, _ := strings.Cut(place, "?")

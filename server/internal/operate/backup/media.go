@@ -53,10 +53,6 @@ func parseVersion(key string) (v version, ok bool) {
 	return version{key, file, at}, err == nil && sizeErr == nil
 }
 
-func goneKey(versionKey string, at time.Time) string {
-	return fmt.Sprintf("%s%s@%d", goneFolder, strings.TrimPrefix(versionKey, mediaFolder), at.Unix())
-}
-
 // parseGone parses the key of a file that marks a version as gone. ok is false for all other keys.
 func parseGone(key string) (versionKey string, at time.Time, ok bool) {
 	name, suffix, ok := splitKey(key, goneFolder)
@@ -184,7 +180,7 @@ func (b *Backup) sweep(ctx context.Context, points []point, live versions[struct
 			}
 			at, ok := gone.get(key)
 			if !ok {
-				return true, b.place.Write(ctx, goneKey(key, now), strings.NewReader(""))
+				return true, b.place.Write(ctx, fmt.Sprintf("%s%s@%d", goneFolder, strings.TrimPrefix(key, mediaFolder), now.Unix()), strings.NewReader(""))
 			}
 			return !at.Before(oldest), nil
 		}
