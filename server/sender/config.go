@@ -21,7 +21,8 @@ type Config struct {
 	// seconds.
 	Timeout time.Duration
 
-	// ConnectTimeout limits DNS lookup and connect, within Timeout. Defaults to 5 seconds.
+	// ConnectTimeout limits DNS lookup and connect, within Timeout. Addresses of a name are tried one after the other.
+	// One that does not answer takes 2 seconds or more, so that three of them hide a fourth. Defaults to 5 seconds.
 	ConnectTimeout time.Duration
 
 	// TLSTimeout limits the TLS handshake, within Timeout. Defaults to 5 seconds.
