@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"image"
 	"image/color/palette"
@@ -214,13 +215,14 @@ func TestBrowser_createsLipsyncFromUploads(t *testing.T) {
 	t.Parallel()
 	harness.SkipShort(t, "the browser takes seconds of CPU time for it")
 	s := newSite(t, newSQLite(t))
-	file := filepath.Join(t.TempDir(), `a "quoted" name.mp4`)
-	check(t, os.WriteFile(file, []byte("a video"), 0o600))
+	file, empty := filepath.Join(t.TempDir(), `a "quoted" name.mp4`), filepath.Join(t.TempDir(), "empty.mp4")
+	check(t, errors.Join(os.WriteFile(file, []byte("a video"), 0o600), os.WriteFile(empty, nil, 0o600)))
 	tab := s.openTab(t, "/console/lipsyncs")
 	tab.Do(chromedp.Click(".empty .button"), chromedp.WaitVisible("#title"), chromedp.SendKeys("#title", "Ada "+hostile), chromedp.Evaluate[chromedp.Void](`{
 		const send = XMLHttpRequest.prototype.send
 		XMLHttpRequest.prototype.send = function (file) { window.goOn ? send.call(this, file) : window.goOn = () => send.call(this, file) }
-	}`), chromedp.SetUploadFiles("#video_url-file", []string{file}), chromedp.SetUploadFiles("#audio_url-file", []string{file}))
+	}`), chromedp.SendKeys("#video_url", "https://media.example.com/of-another-file"), chromedp.SetUploadFiles("#video_url-file", []string{empty}),
+		chromedp.WaitVisible("#video_url:placeholder-shown"), chromedp.SetUploadFiles("#video_url-file", []string{file}), chromedp.SetUploadFiles("#audio_url-file", []string{file}))
 	tab.Await("output", "Uploaded.")
 	tab.Do(chromedp.WaitVisible("form.create button.primary:disabled"), chromedp.Evaluate[chromedp.Void](`goOn()`),
 		chromedp.Click("form.create button.primary:enabled"))

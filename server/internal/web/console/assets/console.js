@@ -8,6 +8,7 @@ for (const input of document.querySelectorAll("input[data-upload]")) {
     const file = input.files[0]
     if (!file) return
     request?.abort() // the file that was selected before
+    field.value = "" // the file replaces it, and must not leave that of another file if it cannot be uploaded
     const end = text => {
       bar.hidden = true; status.textContent = text
       submit.disabled = input.form.querySelector("progress:not([hidden])") !== null // another upload of the form goes on
