@@ -19,13 +19,13 @@ func (c *Compiler) arrays(s *scope, n *Node, source *document.Node) {
 			n.prefix = append(n.prefix, c.schemaIn(s, element))
 		}
 	}
-	n.items, n.hasItems = c.schemaIn(s, source.Get("items")), source.Get("items") != nil
+	n.items = c.given(s, source.Get("items"))
 	if contained := source.Get("contains"); contained != nil {
 		some := source.Get("minContains") == nil
-		n.contains = &contains{c.schemaOrAny(s, contained), some, sizeOf(source, "Contains", "matching elements")}
+		n.contains = &contains{c.given(s, contained), some, sizeOf(source, "Contains", "matching elements")}
 	}
 	n.unique = source.Get("uniqueItems").IsTrue()
-	n.unevaluatedItems = c.unevaluated(s, source.Get("unevaluatedItems"))
+	n.unevaluatedItems = c.given(s, source.Get("unevaluatedItems"))
 }
 
 // array checks an array against the active nodes from base on.
@@ -46,10 +46,10 @@ func (w *Walker) array(v, base int) {
 				w.activate(end, n.items)
 			}
 			if u := n.unevaluatedItems; u != nil && !isOpen && !(*w.active[i].evaluated)[count] {
-				if u.closed {
+				if u.isClosed() {
 					w.Add("unevaluatedItems", "must have no elements but those of the document")
 				} else {
-					w.activate(end, u.node)
+					w.activate(end, u)
 				}
 			}
 		}

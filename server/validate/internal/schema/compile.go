@@ -5,6 +5,7 @@
 package schema
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -92,12 +93,12 @@ func (c *Compiler) schemaIn(s *scope, source *document.Node) *Node {
 	return n
 }
 
-// schemaOrAny is schemaIn, but returns an empty node instead of nil.
-func (c *Compiler) schemaOrAny(s *scope, source *document.Node) *Node {
-	if n := c.schemaIn(s, source); n != nil {
-		return n
+// given is schemaIn, but returns anything for a schema that allows all values, and nil only if there is none.
+func (c *Compiler) given(s *scope, source *document.Node) *Node {
+	if source == nil {
+		return nil
 	}
-	return &Node{}
+	return cmp.Or(c.schemaIn(s, source), anything)
 }
 
 // isPlain reports whether a schema has no constraint besides keyword.
@@ -130,9 +131,7 @@ func (c *Compiler) inPlace(s *scope, n *Node, source *document.Node) {
 			n.addAllOf(c.schemaIn(s, element))
 		}
 	}
-	if not := source.Get("not"); not != nil {
-		n.not = c.schemaOrAny(s, not)
-	}
+	n.not = c.given(s, source.Get("not"))
 	if when := source.Get("if"); when != nil {
 		n.condition = &condition{c.schemaIn(s, when), c.schemaIn(s, source.Get("then")), c.schemaIn(s, source.Get("else"))}
 	}

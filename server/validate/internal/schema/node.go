@@ -11,7 +11,6 @@ type Node struct {
 	types     Kinds
 	forbidden Direction // directions in which a value must not be sent
 	shared    bool      // whether several schemas refer to this node
-	closed    bool      // additional members are not allowed
 	// hasBranches is set if schemas for the same value apply only if it matches others: a union whose
 	// alternatives must be tried, not, if, or dependentSchemas.
 	hasBranches bool
@@ -21,14 +20,13 @@ type Node struct {
 
 	members               map[string]*member // properties and required names
 	required              []*member
-	additional            *Node
+	additional            *Node // nil without additionalProperties
 	names                 *Node
 	patterns              []patternMembers
-	unevaluatedProperties *unevaluated
+	unevaluatedProperties *Node
 	size                  *Size // number of members
 	dependents            []dependent
 	folded                map[string]*member // properties by foldName
-	hasAdditional         bool
 
 	literals []*literal // enum and const
 
@@ -42,21 +40,31 @@ type Node struct {
 
 	prefix           []*Node // prefixItems
 	items            *Node   // schema of the other elements
-	hasItems         bool
-	count            *Size // of the elements
+	count            *Size   // of the elements
 	contains         *contains
 	unique           bool
-	unevaluatedItems *unevaluated
+	unevaluatedItems *Node
 
 	not       *Node
 	condition *condition
 }
 
+// anything is the schema that is given and allows all values.
+//
+//nolint:gochecknoglobals // never changed
+var anything = new(Node)
+
+// isOpen reports whether n is given and is not false.
+func (n *Node) isOpen() bool { return n != nil && n.forbidden != always }
+
+// isClosed reports whether n is false.
+func (n *Node) isClosed() bool { return n != nil && n.forbidden == always }
+
 // NewText returns the schema of any string.
 func NewText() *Node { return &Node{types: KindString} }
 
 // NewTexts returns the schema of an object with any strings.
-func NewTexts() *Node { return &Node{types: KindObject, additional: NewText(), hasAdditional: true} }
+func NewTexts() *Node { return &Node{types: KindObject, additional: NewText()} }
 
 // HasOneType reports whether all values of n are strings, integers, numbers, or booleans.
 func (n *Node) HasOneType() bool {

@@ -8,8 +8,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
@@ -63,12 +61,7 @@ type dependent struct {
 
 func (c *Compiler) objects(s *scope, n *Node, source *document.Node) {
 	n.size = sizeOf(source, "Properties", "members")
-	if additional := source.Get("additionalProperties"); additional != nil {
-		n.closed, n.hasAdditional = additional.Kind == jsontext.KindFalse, true
-		if !n.closed {
-			n.additional = c.schemaIn(s, additional)
-		}
-	}
+	n.additional = c.given(s, source.Get("additionalProperties"))
 	properties, required := source.Get("properties"), source.Get("required")
 	if properties != nil {
 		for _, property := range properties.Members {
@@ -116,7 +109,7 @@ func (c *Compiler) moreObjects(s *scope, n *Node, source *document.Node) {
 	for name, schema := range source.Get("dependentSchemas").All() {
 		n.dependents = append(n.dependents, dependent{name: name, node: c.schemaIn(s, schema)})
 	}
-	n.unevaluatedProperties = c.unevaluated(s, source.Get("unevaluatedProperties"))
+	n.unevaluatedProperties = c.given(s, source.Get("unevaluatedProperties"))
 }
 
 // object checks an object against the active nodes from base on.
@@ -198,17 +191,18 @@ func (w *Walker) member(base, end, at, index int, isOpen bool) string {
 				w.activate(end, p.node)
 			}
 		}
-		if !matched {
+		switch {
+		case matched:
+		case n.additional.isClosed():
+			w.Add("additionalProperties", closedDetail)
+		default:
 			w.activate(end, n.additional)
-			if n.closed {
-				w.Add("additionalProperties", closedDetail)
-			}
 		}
 		if u := n.unevaluatedProperties; u != nil && !isOpen && !(*w.active[i].evaluated)[index] {
-			if u.closed {
+			if u.isClosed() {
 				w.Add("unevaluatedProperties", closedDetail)
 			} else {
-				w.activate(end, u.node)
+				w.activate(end, u)
 			}
 		}
 	}

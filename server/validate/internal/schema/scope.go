@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -48,7 +49,7 @@ func (c *Compiler) contentSchema(s *scope, n *Node, source *document.Node) {
 	switch {
 	case !s.events:
 	case media != nil && IsJSONMedia(media.Text) && source.Get("contentEncoding") == nil:
-		n.content = c.schemaOrAny(&scope{dynamic: s.dynamic, text: s.text}, schema)
+		n.content = cmp.Or(c.schemaIn(&scope{dynamic: s.dynamic, text: s.text}, schema), anything)
 	case schema != nil:
 		c.Unsupported(schema, "needs the contentMediaType application/json and no contentEncoding")
 	}

@@ -73,8 +73,7 @@ func (s *Shape) Declares(name string) bool {
 // IsOpen reports whether an object is meant to have members that are not declared.
 func (s *Shape) IsOpen() bool {
 	return len(s.Names()) == 0 || slices.ContainsFunc(s.parts, func(n *Node) bool {
-		u := n.unevaluatedProperties
-		return n.hasAdditional && !n.closed || len(n.patterns) > 0 || u != nil && !u.closed
+		return n.additional.isOpen() || len(n.patterns) > 0 || n.unevaluatedProperties.isOpen()
 	})
 }
 
@@ -101,7 +100,7 @@ func (s *Shape) Member(name string) *Shape {
 				nodes, evaluated = append(nodes, p.node), true
 			}
 		}
-		if !evaluated {
+		if !evaluated && n.additional.isOpen() {
 			nodes = append(nodes, n.additional)
 		}
 		return nodes
@@ -116,7 +115,7 @@ func (s *Shape) inside(kind Kinds, index int, name []byte, applied func(*Node) [
 	for _, n := range s.parts {
 		nodes := applied(n)
 		if u := n.unevaluated(kind); u != nil && isUnevaluated {
-			nodes = append(nodes, u.node)
+			nodes = append(nodes, u)
 		}
 		if slices.Contains(s.sure, n) {
 			all = append(all, nodes...)

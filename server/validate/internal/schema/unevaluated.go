@@ -1,21 +1,9 @@
 package schema
 
-import (
-	"slices"
-
-	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
-)
-
-// unevaluated is an unevaluatedItems or unevaluatedProperties.
-type unevaluated struct {
-	closed bool // whether the schema is false
-	node   *Node
-}
+import "slices"
 
 // unevaluated returns the rule for unevaluated members or elements of a value.
-func (n *Node) unevaluated(kind Kinds) *unevaluated {
+func (n *Node) unevaluated(kind Kinds) *Node {
 	switch kind {
 	case KindObject:
 		return n.unevaluatedProperties
@@ -61,17 +49,9 @@ func (w *Walker) evaluated(v int, n *Node, from int) *[]bool {
 // evaluates reports whether n has a schema for the element or member at an index.
 func (n *Node) evaluates(kind Kinds, index int, name []byte) bool {
 	if kind == KindArray {
-		return n.hasItems || index < len(n.prefix)
+		return n.items != nil || index < len(n.prefix)
 	}
 	m := n.members[string(name)]
-	return m != nil && m.declared || n.hasAdditional && !n.closed ||
+	return m != nil && m.declared || n.additional.isOpen() ||
 		slices.ContainsFunc(n.patterns, func(p patternMembers) bool { return p.pattern.Match(name) })
-}
-
-// unevaluated compiles unevaluatedItems or unevaluatedProperties.
-func (c *Compiler) unevaluated(s *scope, source *document.Node) *unevaluated {
-	if source == nil {
-		return nil
-	}
-	return &unevaluated{closed: source.Kind == jsontext.KindFalse, node: c.schemaIn(s, source)}
 }

@@ -179,10 +179,10 @@ func (w *Walker) walk(n *Node) {
 	}
 }
 
-// activate adds n to the active nodes from base on. A nil node constrains nothing. A node is added only once.
+// activate adds n to the active nodes from base on, unless it constrains nothing. A node is added only once.
 // Otherwise, schemas that refer to themselves in two ways would double at each level of nesting.
 func (w *Walker) activate(base int, n *Node) {
-	if n == nil {
+	if n == nil || n == anything {
 		return
 	}
 	for i := base; i < len(w.active); i++ {
