@@ -116,41 +116,27 @@ func (d Decimal) Count() (n uint64, ok bool) {
 	return n, true
 }
 
-// Divisor is a number greater than 0: digits × 10^exp. digits has no trailing zeros.
-type Divisor struct {
-	digits uint64
-	exp    int64
-}
-
 // IsPositive reports whether d is greater than 0.
 func (d Decimal) IsPositive() bool { return !d.negative && len(d.digits) > 0 }
 
-// Divisor returns d, which must be greater than 0, as a divisor. ok is false if d has more than 18 digits.
-func (d Decimal) Divisor() (m Divisor, ok bool) {
-	if len(d.digits) > 18 {
-		return m, false
-	}
-	digits := Decimal{digits: d.digits, exp: int64(len(d.digits))}
-	value, _ := digits.Count()
-	return Divisor{value, d.exp - int64(len(d.digits))}, true
-}
+// IsDivisor reports whether d has few enough digits for [Decimal.IsMultipleOf].
+func (d Decimal) IsDivisor() bool { return len(d.digits) <= 18 }
 
-// Divides reports whether d is an exact multiple of m.
-func (m Divisor) Divides(d Decimal) bool {
-	if len(d.digits) == 0 {
-		return true
+// IsMultipleOf reports whether d is an exact multiple of m, which is greater than 0.
+func (d Decimal) IsMultipleOf(m Decimal) bool {
+	zeros := d.exp - int64(len(d.digits)) - m.exp + int64(len(m.digits))
+	if len(d.digits) == 0 || zeros < 0 { // the last digit of d would be zero otherwise
+		return len(d.digits) == 0
 	}
-	zeros := d.exp - int64(len(d.digits)) - m.exp
-	if zeros < 0 {
-		return false // the last digit of d would be zero otherwise
-	}
+	m.exp = int64(len(m.digits))
+	divisor, _ := m.Count()
 	remainder := uint64(0)
 	for _, digit := range d.digits {
-		remainder = (remainder*10 + uint64(digit-'0')) % m.digits // m.digits has 18 digits, so nothing overflows
+		remainder = (remainder*10 + uint64(digit-'0')) % divisor // which has 18 digits, so nothing overflows
 	}
 	const factors = 60 // a number of 18 digits has fewer prime factors, so that more zeros do not help
 	for range min(zeros, factors) {
-		remainder = remainder * 10 % m.digits
+		remainder = remainder * 10 % divisor
 	}
 	return remainder == 0
 }

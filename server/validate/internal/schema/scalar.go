@@ -30,7 +30,7 @@ func (b *bound) allows(d decimal.Decimal) bool {
 
 // multiple is a multipleOf.
 type multiple struct {
-	of     decimal.Divisor
+	of     decimal.Decimal
 	detail string
 }
 
@@ -57,13 +57,12 @@ func (c *Compiler) bound(n *Node, source *document.Node, keyword, relation strin
 
 // multipleOf compiles a multipleOf with its exact value.
 func (c *Compiler) multipleOf(n *document.Node) *multiple {
-	d := decimal.Parse(nil, []byte(n.Text))
-	if !d.IsPositive() {
+	of := decimal.Parse(nil, []byte(n.Text))
+	switch {
+	case !of.IsPositive():
 		c.Fail(n, "must be greater than 0")
 		return nil
-	}
-	of, ok := d.Divisor()
-	if !ok {
+	case !of.IsDivisor():
 		c.Unsupported(n, "must have at most 18 digits")
 		return nil
 	}
@@ -138,7 +137,7 @@ func (w *Walker) checkNumber(n *Node, text []byte) {
 			w.Add(b.keyword, b.detail)
 		}
 	}
-	if m := n.multipleOf; m != nil && !m.of.Divides(d) {
+	if m := n.multipleOf; m != nil && !d.IsMultipleOf(m.of) {
 		w.Add("multipleOf", m.detail)
 	}
 }
