@@ -34,20 +34,15 @@ func (d *Document) securityScheme(n *Node) {
 	if kind == nil {
 		return
 	}
-	switch kind.Text {
-	case "http":
-		d.required(n, "scheme")
-	case "apiKey":
-		d.required(n, "in")
-		d.required(n, "name")
-	case "oauth2":
-		d.required(n, "flows")
-	case "openIdConnect":
-		d.required(n, "openIdConnectUrl")
-	case "mutualTLS":
-	default:
+	required, known := map[string][]string{
+		"http": {"scheme"}, "apiKey": {"in", "name"}, "oauth2": {"flows"}, "openIdConnect": {"openIdConnectUrl"}, "mutualTLS": nil,
+	}[kind.Text]
+	if !known {
 		d.Fail(kind, "is not http, apiKey, oauth2, openIdConnect or mutualTLS")
 		return
+	}
+	for _, name := range required {
+		d.required(n, name)
 	}
 	if in := n.Get("in"); in != nil && kind.Text == "apiKey" && !slices.Contains([]string{"header", "query", "cookie"}, in.Text) {
 		d.Fail(in, "is not header, query or cookie")
