@@ -4,6 +4,7 @@ package weburl
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -136,23 +137,15 @@ func parse(raw string) (*url.URL, error) {
 
 // escape percent-encodes spaces, the bytes in set, and those that are not ASCII.
 func escape(text, set string) string {
-	const digits = "0123456789ABCDEF"
-	must := func(b byte) bool { return b == ' ' || b >= 0x80 || strings.IndexByte(set, b) >= 0 }
-	for i := range len(text) {
-		if !must(text[i]) {
-			continue
+	escaped := make([]byte, 0, len(text))
+	for _, b := range []byte(text) {
+		if b == ' ' || b >= 0x80 || strings.IndexByte(set, b) >= 0 {
+			escaped = fmt.Appendf(escaped, "%%%02X", b)
+		} else {
+			escaped = append(escaped, b)
 		}
-		escaped := append(make([]byte, 0, len(text)+16), text[:i]...)
-		for _, b := range []byte(text[i:]) {
-			if must(b) {
-				escaped = append(escaped, '%', digits[b>>4], digits[b&15])
-			} else {
-				escaped = append(escaped, b)
-			}
-		}
-		return string(escaped)
 	}
-	return text
+	return string(escaped)
 }
 
 // withoutDots resolves the segments of an absolute path that name the same or the parent directory.
