@@ -165,21 +165,13 @@ func (n *Node) Find(pointer string) *Node {
 
 // unique removes the members whose name an earlier one has, and returns an error for each of them.
 func (n *Node) unique() (errs []Error) {
-	var names map[string]bool
-	if len(n.Members) > 16 {
-		names = make(map[string]bool, len(n.Members))
-	}
-	kept := n.Members[:0]
-	for _, m := range n.Members {
-		if names[m.Name] || names == nil && slices.ContainsFunc(kept, func(k Member) bool { return k.Name == m.Name }) {
+	names := make(map[string]bool, len(n.Members))
+	n.Members = slices.DeleteFunc(n.Members, func(m Member) bool {
+		repeated := names[m.Name]
+		if names[m.Name] = true; repeated {
 			errs = append(errs, Error{Position: m.Position, Detail: "occurs more than once in its object: " + m.Name})
-			continue
 		}
-		if names != nil {
-			names[m.Name] = true
-		}
-		kept = append(kept, m)
-	}
-	n.Members = kept
+		return repeated
+	})
 	return errs
 }
