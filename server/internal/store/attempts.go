@@ -63,7 +63,8 @@ func (s *Store) SaveAttempt(ctx context.Context, holder string, one MadeAttempt)
 		if err := writeGrouped(ctx, s, s.saving, s.saveAttempts, r); err != nil || r.written {
 			return r.next, err
 		}
-		last, err := lastAttempt(ctx, s.engine, one.Event.ID)
+		var last studio.Attempt // zero if there was none
+		err := queryRow(ctx, s.engine, attemptDest(&last), `SELECT `+lastAttemptColumns+` FROM events e WHERE e.id = $1`, one.Event.ID)
 		if err != nil {
 			return next, err
 		}
@@ -103,12 +104,6 @@ func (r *groupAttempt) saveOnSQLite(ctx context.Context, tx transaction) error {
 	}
 	r.next, err = nextDelivery(ctx, tx, one.Event.SubjectID)
 	return err
-}
-
-// lastAttempt returns the last attempt of an event, or the zero value if there was none.
-func lastAttempt(ctx context.Context, q querier, eventID string) (last studio.Attempt, err error) {
-	err = queryRow(ctx, q, attemptDest(&last), `SELECT `+lastAttemptColumns+` FROM events e WHERE e.id = $1`, eventID)
-	return last, err
 }
 
 // isSaved reports whether the last attempt of the event is this one. Attempts for an event follow each

@@ -10,7 +10,6 @@ import (
 // changes share the cost of a statement.
 type commitQueue[T comparable] struct {
 	commit    func(group []T)
-	limit     int                       // the most changes of a group; 0 for no limit
 	sameGroup func(first, other T) bool // whether both may be in one group; nil for any
 
 	mu         sync.Mutex
@@ -37,11 +36,7 @@ func (q *commitQueue[T]) add(change T) {
 func (q *commitQueue[T]) takeGroup() []T {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	limit := len(q.waiting)
-	if q.limit > 0 {
-		limit = min(limit, q.limit)
-	}
-	n := 0
+	n, limit := 0, min(len(q.waiting), maxGroup)
 	for n < limit && (q.sameGroup == nil || q.sameGroup(q.waiting[0], q.waiting[n])) {
 		n++
 	}

@@ -55,7 +55,7 @@ const maxGroup = 128
 
 // newGroupQueue returns the queue of writeGrouped for changes that write makes.
 func newGroupQueue[T groupChange](s *Store, write groupWrite[T]) *commitQueue[T] {
-	return &commitQueue[T]{commit: func(group []T) { commitGroup(s, group, write) }, limit: maxGroup}
+	return &commitQueue[T]{commit: func(group []T) { commitGroup(s, group, write) }}
 }
 
 // writeGrouped makes a change by group commit, and alone if its group did not make it, unless the database is

@@ -33,8 +33,9 @@ func (e *sqlite) write(ctx context.Context, signal func(marks), change func(tran
 }
 
 // commit runs the changes of all members in one transaction and wakes their callers. Most of the cost of a commit is
-// the disk sync, which they share. The number of concurrent callers bounds the size of a group.
+// the disk sync, which they share.
 func (e *sqlite) commit(members []*member) {
+	growStack(len(members))
 	ctx := context.WithoutCancel(members[0].ctx) // so that no member cancels the others
 	err := e.commitMembers(ctx, members)
 	e.statements.prepareMissing(ctx)
@@ -44,6 +45,15 @@ func (e *sqlite) commit(members []*member) {
 		}
 		close(m.done)
 	}
+}
+
+// growStack grows the stack of a new goroutine to what SQLite needs. Otherwise it would be copied several times, each
+// time with more frames.
+//
+//go:noinline
+func growStack(i int) byte {
+	var frame [24 << 10]byte
+	return frame[i%len(frame)]
 }
 
 // errMemberFailed means that the transaction contains a part of a change that failed.
