@@ -17,8 +17,9 @@ RACE := $(shell echo 'int main(void) { return 0; }' | $$(go env CC) -x c -o /dev
 help: ## Show this help (default), with how long each target takes on two idle cores
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-16s %s\n", $$1, $$2}'
 
-# They wait or use one CPU for much of their time, so three run at a time, and the slowest is the first.
-CHECKS := check-debian lint check-document check-bench tidy vulncheck breaking check-foreign
+# They wait or use one CPU for much of their time, so three run at a time, and the slowest is the first. The last one
+# compiles for test-race while the slowest still runs.
+CHECKS := check-debian lint check-document check-bench tidy vulncheck breaking check-foreign compile-race
 
 # Without test, because test-race runs the same tests in full. check-generate writes files that others read.
 .PHONY: check
@@ -33,6 +34,10 @@ check: ## Run every check, as CI does (7 minutes)
 .PHONY: compile
 compile:
 	go list -export ./... >/dev/null
+
+.PHONY: compile-race
+compile-race:
+	$(if $(RACE),CGO_ENABLED=1 go list -export $(RACE) ./... >/dev/null)
 
 timed-%:
 	@printf '\n== make %s\n' "$*"; began=$$(date +%s); \
@@ -167,9 +172,8 @@ LAST := ^TestProcess_survivesHostileConnections$$
 
 # The first three run at the same time, because many of their tests wait.
 .PHONY: test-race
-test-race: ## Run all tests in full, with the race detector for packages with concurrent code (5 minutes; needs a C compiler)
+test-race: compile-race ## Run all tests in full, with the race detector for packages with concurrent code (5 minutes; needs a C compiler)
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
-	$(if $(RACE),CGO_ENABLED=1 go list -export $(RACE) ./... >/dev/null # once, for test-raced and test-mixed)
 	@$(MAKE) --no-print-directory -j 3 test-raced test-unraced test-mixed
 	$(FULL_TEST) -run '$(LAST)' ./server/cmd/studiod
 
