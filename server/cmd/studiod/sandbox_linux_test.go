@@ -215,6 +215,7 @@ func testHostileRenderer(t *testing.T, user int, sandbox bool, want string) {
 	prepareDatabase(t, "sqlite:"+v.Database)
 	path := os.Getenv("PATH")
 	if !sandbox { // only the programs that the attack needs are found
+		harness.SkipShort(t, "it shows that the attacks are real")
 		path = filepath.Join(dir, "bin")
 		check(t, os.Mkdir(path, 0o755))
 		sleep := try(exec.LookPath("sleep"))(t)

@@ -99,7 +99,7 @@ func TestStore_writesAHistoryInBatches(t *testing.T) {
 	t.Parallel()
 	subjects := 10_000 * *historyScale // and as many events
 	if testing.Short() {
-		subjects = 4000
+		subjects = 3000
 	}
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
 		seed(t, dsn, subjects)

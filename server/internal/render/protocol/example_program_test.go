@@ -14,6 +14,7 @@ import (
 // examples/still.sh makes a video from a picture and a sound.
 func TestStillProgram_makesLipsync(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "it starts many processes")
 	harness.Need(t, "ffmpeg", "ffprobe", "jq")
 	dir := t.TempDir()
 	picture, sound := filepath.Join(dir, "a b.png"), filepath.Join(dir, "a.wav")

@@ -34,13 +34,11 @@ type acknowledged struct {
 // was an error because their commit was not replicated. No event was sent that the promotion has lost.
 func TestPromotion_losesNothingThatWasAcknowledged(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "it starts pairs of clusters")
 	const callers = 12
 	for name, hangs := range map[string]bool{"PrimaryHangs": true, "PrimaryDiesAfterItsStandby": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if !hangs {
-				harness.SkipShort(t, "timeouts end the waits for the standby")
-			}
 			primary, standby := startPair(t)
 			proxy := studiotest.NewProxy(t, primary.DSN)
 			d := deploy(t, withHost(t, proxy.DSN, studiotest.NewProxy(t, standby.DSN).DSN))

@@ -152,6 +152,7 @@ func TestSpeak_tellsPhonemes(t *testing.T) {
 // mouth by the sound and its phonemes, and the mouth by the rule of formants.
 func TestMouth_followsSpeech(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "it listens to a voice in several rooms")
 	program := buildReader(t)
 	voices := women[:1]
 	if *mouthPath != "" {
