@@ -108,13 +108,13 @@ paths:
     get: {parameters: [{$ref: 'shared/parts.yaml#/limit'}], responses: {200: {description: d}}}
 components:
   schemas:
-    S: {items: {$ref: 'https://schemas.example/name'}}
+    S: {items: {$ref: '#/components/schemas/S/$defs/%6E'}, $defs: {n: {$ref: 'https://schemas.example/name'}}}
 `
 	documents := map[string][]byte{
 		"api/shared/parts.yaml":        []byte("limit: {name: limit, in: query, schema: {$ref: '#/count'}}\ncount: {type: integer, maximum: 3}\n"),
 		"https://schemas.example/name": []byte(`{"$ref": "#letters", "$defs": {"x": {"$anchor": "letters", "pattern": "^[a-z]+$"}}}`),
 	}
-	v, err := validate.Load([]byte(main), validate.Config{Name: "api/openapi.yaml", Documents: documents})
+	v, err := validate.Load([]byte(main), validate.Config{Name: "../api/openapi.yaml", Documents: documents})
 	harness.Check(t, err)
 	o, _ := v.Operation("GET", "/a")
 	if got := violations(serve(t, o, jsonRequest("GET", "/a?limit=4", "")).err); got != "query:limit maximum" {
@@ -123,7 +123,7 @@ components:
 	s, _ := v.Schema("S")
 	checkBodies(t, s, map[string]string{`["a", "B"]`: "/1 pattern"})
 	documents["api/shared/parts.yaml"] = []byte("limit:\n  name: limit\n  in: [query]\n")
-	_, err = validate.Load([]byte(main), validate.Config{Name: "api/openapi.yaml", Documents: documents})
+	_, err = validate.Load([]byte(main), validate.Config{Name: "../api/openapi.yaml", Documents: documents})
 	if err == nil || !strings.Contains(err.Error(), "api/shared/parts.yaml:3:7: /limit/in: must be a string") {
 		t.Errorf("got %v", err)
 	}

@@ -2,6 +2,7 @@ package document
 
 import (
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 
@@ -91,7 +92,7 @@ func fileURI(name string) *url.URL {
 	if u, err := url.Parse(name); err == nil && u.IsAbs() {
 		return u
 	}
-	return &url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(name, "/")}
+	return &url.URL{Scheme: "file", Path: path.Clean("/" + name)} // as url.URL resolves references to it
 }
 
 // fileName is the opposite of fileURI.
