@@ -57,7 +57,7 @@ func (g *grammar) value(value *yaml.Node, isMap bool) {
 		case isMap:
 			g.value(member, false)
 		case strings.HasPrefix(name, "x-") && name != "x-itemSchema": // what is in another extension is of no matter
-		case !hasWord(values+" example examples", name):
+		case !hasWord(values+" example examples propertyNames", name): // no code is generated from these
 			g.value(member, hasWord(keyed, name))
 		}
 		if !isMap {
