@@ -26,9 +26,10 @@
 //
 // In Go, a body or response that is null is a nil pointer, a null member of a request is a Nullable, and one of a
 // response is absent. Members that are no properties, but are described elsewhere, as in patternProperties or then, are
-// in the field AdditionalProperties. A number is a float64, or a float32 with the format float, and loses the digits
-// that this does not hold. A schema in another one that needs a name in Go becomes a component with the names that lead
-// to it.
+// in the field AdditionalProperties. A schema with properties or additionalProperties and no type is an object: the
+// other values that it allows are not read. A number is a float64, or a float32 with the format float, and loses the
+// digits that this does not hold. A schema in another one that needs a name in Go becomes a component with the names
+// that lead to it.
 //
 // Of the extensions of oapi-codegen, x-go-name, x-go-type-name and x-enum-varnames choose names, but for headers of
 // responses, and x-go-type chooses a type.
