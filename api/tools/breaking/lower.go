@@ -86,10 +86,17 @@ func lowerObject(object map[string]any) {
 	unwrap(object)
 }
 
-// unwrap replaces the allOf, anyOf or oneOf of a single schema by the schema, if only annotations are beside it.
+// unwrap replaces the allOf, anyOf or oneOf of a single schema by the schema, if only annotations are beside it, which
+// may be parts of the allOf.
 func unwrap(object map[string]any) {
 	for _, keyword := range []string{"allOf", "anyOf", "oneOf"} {
 		list, _ := object[keyword].([]any)
+		if keyword == "allOf" && len(list) == 2 {
+			if beside, _ := list[1].(map[string]any); len(beside) > 0 && isAnnotated(beside, "", object) {
+				maps.Copy(object, beside)
+				list = list[:1]
+			}
+		}
 		if len(list) != 1 {
 			continue
 		}
