@@ -80,8 +80,7 @@ func TestDaemon_servesMetricsAndProfiles(t *testing.T) {
 
 func TestHealth_asksTheDaemon(t *testing.T) {
 	t.Parallel()
-	dockerfile, err := os.ReadFile("deploy/Dockerfile")
-	check(t, err)
+	dockerfile := try(os.ReadFile("deploy/Dockerfile"))(t)
 	if !strings.Contains(string(dockerfile), `CMD ["studiod", "health"]`) {
 		t.Error("the image has no health check")
 	}

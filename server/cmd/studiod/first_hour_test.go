@@ -78,8 +78,7 @@ func TestGuide_firstHourOfATeam(t *testing.T) {
 		if found == nil {
 			t.Fatalf("there is no link: %s", text)
 		}
-		response, err := who.PostForm("https://"+a.addr(securePort)+found[1], url.Values{"key": {found[2]}, "email": {email}, "password": {testPassword}})
-		check(t, err)
+		response := try(who.PostForm("https://"+a.addr(securePort)+found[1], url.Values{"key": {found[2]}, "email": {email}, "password": {testPassword}}))(t)
 		if said := readAll(t, response); response.StatusCode != http.StatusSeeOther {
 			t.Fatalf("the link of %s is answered %d: %s", email, response.StatusCode, said)
 		}
@@ -96,8 +95,7 @@ func TestGuide_firstHourOfATeam(t *testing.T) {
 	}
 	ada := visitor()
 	open(ada, printed, "ada@example.com")
-	invitation, err := ada.PostForm("https://"+a.addr(securePort)+"/console/users/invite", url.Values{"email": {"bob@example.com"}})
-	check(t, err)
+	invitation := try(ada.PostForm("https://"+a.addr(securePort)+"/console/users/invite", url.Values{"email": {"bob@example.com"}}))(t)
 	open(visitor(), readAll(t, invitation), "bob@example.com")
 	if out := run(blocks[1]); !strings.Contains(out, `"data":[]`) {
 		t.Errorf("curl prints %s", out)

@@ -31,13 +31,14 @@ const (
 var ballast = sync.OnceValue(func() []byte { return make([]byte, ballastSize) })
 
 // tuneCollector makes garbage collections rarer, until the process uses the memory that its limits of connections,
-// bodies and responses need. The environment variable GOMEMLIMIT overrides the limit.
+// bodies and responses need. The environment variable GOMEMLIMIT overrides the limit. The collector counts the ballast.
 func tuneCollector(maxConnections int) {
 	_ = ballast()
+	limit := debug.SetMemoryLimit(-1)
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(baseMemory + ballastSize + httpserver.DefaultMaxBodyBytes + httpserver.DefaultMaxResponseBytes +
-			int64(maxConnections)*memoryPerConnection)
+		limit = baseMemory + httpserver.DefaultMaxBodyBytes + httpserver.DefaultMaxResponseBytes + int64(maxConnections)*memoryPerConnection
 	}
+	debug.SetMemoryLimit(limit + ballastSize) // no limit overflows, and stays none
 }
 
 // releaseMemory returns unused memory to the system when the process has become idle, until ctx ends. The collector

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"math"
 	"runtime"
+	"runtime/debug"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,4 +28,16 @@ func TestReleaseMemory_collectsOnceWhenTheProcessBecomesIdle(t *testing.T) { //n
 			t.Errorf("%d collections of an idle process, want 1", n)
 		}
 	})
+}
+
+// The limit of an operator is one of memory, of which the ballast takes none.
+func TestTuneCollector_countsNoBallast(t *testing.T) {
+	t.Setenv("GOMEMLIMIT", "1GiB")
+	for given, want := range map[int64]int64{1 << 30: 1<<30 + ballastSize, math.MaxInt64: math.MaxInt64} {
+		before := debug.SetMemoryLimit(given)
+		tuneCollector(1)
+		if got := debug.SetMemoryLimit(before); got != want {
+			t.Errorf("with GOMEMLIMIT %d, the limit is %d, want %d", given, got, want)
+		}
+	}
 }

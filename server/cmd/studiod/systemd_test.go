@@ -19,8 +19,7 @@ import (
 // socketUnit returns the address of a socket unit of systemd, and a function that starts a process of its service.
 func socketUnit(t *testing.T) (address string, start func(dsn string, args ...string) *harness.Daemon) {
 	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	check(t, err)
+	l := try(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	socket, err := l.(*net.TCPListener).File() //nolint:forcetypeassert // Listen returns no other type for tcp
 	check(t, errors.Join(err, l.Close()))
 	t.Cleanup(func() { check(t, socket.Close()) })

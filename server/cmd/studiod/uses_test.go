@@ -23,12 +23,10 @@ func TestUses_refuseWhatIsMadeForOthers(t *testing.T) {
 	t.Parallel()
 	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Render.Workers = noWorkers })
 	ctx := t.Context()
-	stream, err := d.studio.StreamEvents(ctx, d.user.ID, "")
-	check(t, err)
+	stream := try(d.studio.StreamEvents(ctx, d.user.ID, ""))(t)
 	var project studio.Subject
 	for i := range 2 {
-		made, err := d.client.CreateLipsync(ctx, lipsyncRequest("Greeting", "http://127.0.0.1:1/"+string(rune('a'+i))))
-		check(t, err)
+		made := try(d.client.CreateLipsync(ctx, lipsyncRequest("Greeting", "http://127.0.0.1:1/"+string(rune('a'+i)))))(t)
 		check(t, d.media.Write(ctx, studio.ResultKey(made.InferenceID, "out.mp4"), strings.NewReader("a video")))
 		try(d.studio.Rendered(ctx, made.InferenceID, studio.Rendering{Video: "out.mp4"}, nil))(t)
 		try(d.client.UpdateProject(ctx, gen.UpdateProjectRequest{ProjectID: made.InferenceID, Shared: new(true)}))(t)

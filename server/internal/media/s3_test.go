@@ -164,8 +164,7 @@ func TestS3_outageIsUnavailable(t *testing.T) {
 	if _, body := other.do("GET", signed); body != "0123456789" {
 		t.Errorf("content %q", body)
 	}
-	missing, err := media.Open(t.Context(), media.Config{Bucket: strings.Replace(store.URL, "s3://studio", "s3://missing", 1), Key: []byte("key")})
-	check(t, err)
+	missing := try(media.Open(t.Context(), media.Config{Bucket: strings.Replace(store.URL, "s3://studio", "s3://missing", 1), Key: []byte("key")}))(t)
 	other.Store = missing
 	other.isUnavailable()
 

@@ -44,8 +44,7 @@ func TestTokens_acceptIssuedTokens(t *testing.T) {
 func TestTokens_rejectForeignTokens(t *testing.T) {
 	t.Parallel()
 	seed := auth.NewSeed()
-	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: seed}}, time.Now)
-	check(t, err)
+	tokens := try(auth.NewTokens([]auth.SigningKey{{Seed: seed}}, time.Now))(t)
 	others := try(auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, time.Now))(t)
 	foreign, _ := others.Issue(studio.AccessToken{UserID: "ada", SessionID: "session", IssuedAt: time.Now()})
 	token, _ := tokens.Issue(studio.AccessToken{UserID: "ada", SessionID: "session", IssuedAt: time.Now()})

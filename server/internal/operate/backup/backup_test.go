@@ -183,8 +183,7 @@ func TestOpen_keepsBackupsAndMediaApart(t *testing.T) {
 		{strings.Replace(bucket, "?", "/media?", 1), strings.Replace(bucket, "?", "/backups?", 1), nil},
 		{bucket, "file:" + dir, nil},
 	} {
-		files, err := media.Open(t.Context(), media.Config{Bucket: test.media, Key: []byte("key")})
-		check(t, err)
+		files := try(media.Open(t.Context(), media.Config{Bucket: test.media, Key: []byte("key")}))(t)
 		b, err := Open(t.Context(), Config{Place: test.place, Media: files})
 		if !errors.Is(err, test.want) {
 			t.Errorf("media %s, backups %s: %v", test.media, test.place, err)
@@ -389,8 +388,7 @@ func TestBackup_isNotWrittenWhileADiskIsNotMounted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	m := newMachine(t, "file:"+dir, studiotest.NewEmptySQLite(t), nil)
-	guarded, err := media.Open(t.Context(), media.Config{Bucket: "file:" + m.dir, Key: []byte("key"), Places: m.store})
-	check(t, err)
+	guarded := try(media.Open(t.Context(), media.Config{Bucket: "file:" + m.dir, Key: []byte("key"), Places: m.store}))(t)
 	defer func() { check(t, guarded.Close()) }()
 	m.cfg.Media = guarded
 	m.write("results/1/out.mp4", "content")

@@ -38,8 +38,7 @@ func TestSeal_refusesEachFileUnderEachOtherKey(t *testing.T) {
 		try(m.upload(t.Context(), "", pointKey(m.clock.Now(), mediaExtension+sealedExtension)))(t) // as of PostgreSQL
 		files := make(map[string]string)
 		for _, key := range append(m.keys(""), media.Mark) {
-			file, err := m.place.Open(t.Context(), key)
-			check(t, err)
+			file := try(m.place.Open(t.Context(), key))(t)
 			content, err := io.ReadAll(file)
 			check(t, errors.Join(err, file.Close()))
 			files[key] = string(content)

@@ -79,8 +79,7 @@ func TestMetrics_reportTheQueue(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
 		m := metrics.New("v1")
-		db, err := store.Open(t.Context(), dsn, store.Config{})
-		check(t, err)
+		db := try(store.Open(t.Context(), dsn, store.Config{}))(t)
 		// Two subjects have been due for more than an hour, one of them is being rendered, and one is
 		// retried later.
 		service := studio.New(studiotest.Config(db, func() time.Time { return time.Now().Add(-time.Hour) }))

@@ -16,8 +16,7 @@ import (
 // addEvent creates a lip-sync with a webhook, and records an attempt to deliver its event.
 func (s *site) addEvent(t testing.TB, address string, attempt studio.Attempt, outcome store.Outcome) studio.EventRecord {
 	t.Helper()
-	made, err := s.studio.CreateLipsync(t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`), Webhook: studio.Registration{URL: address, Enabled: true}})
-	check(t, err)
+	made := try(s.studio.CreateLipsync(t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`), Webhook: studio.Registration{URL: address, Enabled: true}}))(t)
 	try(s.studio.Rendered(t.Context(), made.ID, studio.Rendering{}, nil))(t)
 	events := studiotest.Events(t, s.store, studio.EventFilter{UserID: s.user.ID, SubjectID: made.ID})
 	attempt.At = time.Now()

@@ -34,8 +34,7 @@ type site struct {
 
 func newSite(t *testing.T, db studio.Store) *site {
 	t.Helper()
-	files, err := media.Open(t.Context(), media.Config{Bucket: "file:" + t.TempDir(), PublicURL: "http://files.example", Key: []byte("key")})
-	check(t, err)
+	files := try(media.Open(t.Context(), media.Config{Bucket: "file:" + t.TempDir(), PublicURL: "http://files.example", Key: []byte("key")}))(t)
 	t.Cleanup(func() { check(t, files.Close()) })
 	cfg := studiotest.Config(db, func() time.Time { return time.Now().UTC() })
 	cfg.Media, cfg.PublicURL = files, "https://studio.example"
