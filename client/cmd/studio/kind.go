@@ -49,7 +49,9 @@ func (p *program) kindCommand(k kind, further ...*cli.Command) *cli.Command {
 			return action(ctx, command, c, k)
 		})
 	}
-	show := leaf("show", "show the "+k.noun+" with this id", "ID", example(k.name, "show ID"), nil, p.showOne)
+	show := leaf("show", "show the "+k.noun+" with this id", "ID", example(k.name, "show ID"), nil, func(ctx context.Context, command *cli.Command, c *client.Client, k kind) error {
+		return p.show(ctx, command, c, k.get(command.Args().First()))
+	})
 	show.Aliases = []string{"get"}
 	return group(k.name, k.usage, k.examples, append([]*cli.Command{
 		leaf("create", "create a new "+k.noun+" and print its id", "", k.examples, createFlags(k), p.create),
@@ -144,10 +146,6 @@ func withFlags(err error, flags ...string) error {
 		return fmt.Errorf("%w (to retry without a duplicate, use %s)", err, strings.Join(flags, " "))
 	}
 	return err
-}
-
-func (p *program) showOne(ctx context.Context, command *cli.Command, c *client.Client, k kind) error {
-	return p.show(ctx, command, c, k.get(command.Args().First()))
 }
 
 // delete deletes a record. It prints nothing without --json.

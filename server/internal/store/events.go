@@ -10,17 +10,15 @@ import (
 )
 
 // eventConditions returns the conditions of a filter on events e that follow after in an order. A bound of the range
-// that after implies is left out: SQLite could begin at it, and would then read all earlier pages again.
+// that after implies is left out: SQLite could begin at it, and would then read all earlier pages again. In the order
+// OldestFirst, after is in the range.
 func eventConditions(f studio.EventFilter, order studio.EventOrder, after studio.Position) (where conditions) {
-	beyond := "<"
-	if order == studio.OldestFirst {
-		beyond = ">"
-	}
-	if after.ID != "" {
-		where.add("(e.created_at, e.id) "+beyond+" (?, ?)", micros(after.CreatedAt), after.ID)
-		if order == studio.OldestFirst && !after.CreatedAt.Before(f.From) {
-			f.From = time.Time{}
-		} else if order != studio.OldestFirst && after.CreatedAt.Before(f.To) {
+	if after.ID != "" && order == studio.OldestFirst {
+		where.add("(e.created_at, e.id) > (?, ?)", micros(after.CreatedAt), after.ID)
+		f.From = time.Time{}
+	} else if after.ID != "" {
+		where.add("(e.created_at, e.id) < (?, ?)", micros(after.CreatedAt), after.ID)
+		if after.CreatedAt.Before(f.To) {
 			f.To = time.Time{}
 		}
 	}
