@@ -39,10 +39,7 @@ func TestLogin_storesTokensOnlyForTheUser(t *testing.T) {
 		t.Errorf("%s is printed, want %s", said, want)
 	}
 	p.must(t, "", "project", "list")
-	another := startFake(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(`{}`))
-	})
+	another := answering(t, func(*http.Request) string { return `{}` }).Env.BaseURL
 	p.mustFailWith(t, s.Password, exitFailure, "no tokens", "login", "--base-url", another, "--email", s.Email, "--password-stdin")
 	p.must(t, "", "project", "list")
 }
@@ -194,11 +191,10 @@ func TestService_flagsOverrideEnvironmentAndFile(t *testing.T) {
 	type seen struct{ authorization, workspace string }
 	serve := func(t *testing.T) (string, *seen) {
 		var got seen
-		return startFake(t, func(w http.ResponseWriter, r *http.Request) {
+		return answering(t, func(r *http.Request) string {
 			got = seen{r.Header.Get("Authorization"), r.Header.Get("X-Workspace-Id")}
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = w.Write([]byte(`{"access_token":"of a login","data":[]}`))
-		}), &got
+			return `{"access_token":"of a login","data":[]}`
+		}).Env.BaseURL, &got
 	}
 	for name, test := range map[string]struct {
 		env   client.Config

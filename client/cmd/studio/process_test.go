@@ -55,10 +55,7 @@ func TestProcess_readsTheEnvironment(t *testing.T) {
 // An interrupt ends a running command silently and without a partial line.
 func TestProcess_endsWhenItIsInterrupted(t *testing.T) {
 	t.Parallel()
-	url := startFake(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(`{"avatar_id":"a","status":"processing"}`))
-	})
+	url := answering(t, func(*http.Request) string { return `{"avatar_id":"a","status":"processing"}` }).Env.BaseURL
 	command := process(t, []string{"STUDIO_BASE_URL=" + url, "STUDIO_TOKEN=token"}, []string{"avatar", "watch", "a"})
 	output := &harness.Buffer{}
 	command.Stdout, command.Stderr = output, output

@@ -39,11 +39,9 @@ func (t *storedTokens) Token(ctx context.Context, rejected client.Credential) (c
 	defer unlock()
 	now, err := t.file.load()
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "", errLogin
-	case err != nil:
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return "", err
-	case now.BaseURL != t.stored.BaseURL || now.Email != t.stored.Email:
+	case err != nil || now.BaseURL != t.stored.BaseURL || now.Email != t.stored.Email:
 		return "", errLogin
 	case now.AccessToken == string(rejected) && now.RefreshToken == "":
 		return "", fmt.Errorf("the API key has expired or was revoked: %w", errLogin)

@@ -53,11 +53,10 @@ var scan = regexp.MustCompile(`(^SCAN|Seq Scan on) ` +
 // of it.
 var indexScan = regexp.MustCompile(`Index (Only )?Scan (Backward )?(using|on) \w+`)
 
-// wide matches a query for the events after a position that may begin before it.
-var wide = regexp.MustCompile(`\(e\.created_at, e\.id\) (> .*e\.created_at >=|< .*e\.created_at <) `)
-
 func TestStore_queriesScanNoGrowingTable(t *testing.T) {
 	t.Parallel()
+	// wide matches a query for the events after a position that may begin before it.
+	wide := regexp.MustCompile(`\(e\.created_at, e\.id\) (> .*e\.created_at >=|< .*e\.created_at <) `)
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		fill(t, db, 5000)
 		db.Exec(t, "ANALYZE")
@@ -252,8 +251,7 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 		wantError(t, err, studio.ErrUnauthorized)
 		check(t, db.DeleteFamily(ctx, next.Hash, now))
 		check(t, db.AddMember(ctx, "w0", "u5"))
-		check(t, db.RemoveMember(ctx, "w0", "u5"))
-		check(t, db.AddMember(ctx, "w0", "u5"))
+		check(t, db.RemoveMember(ctx, "w0", fmt.Sprint("u", 40+4*call)))
 		try(db.Workspaces(ctx, "u5", 200))(t)
 		page, _, err := db.Projects(ctx, "w0", "u5", studio.Position{}, 100)
 		check(t, err)
