@@ -28,11 +28,17 @@ func newRowStatement[T any](columns string, values func(T) []any, query func(sql
 	}
 	table := "WITH r (" + strings.Join(names, ", ") + ") AS NOT MATERIALIZED (SELECT "
 	return rowStatement[T]{
-		sqlite:   table + strings.Join(parameters, ", ") + ") " + query(sqliteDialect{}),
+		sqlite:   table + strings.Join(parameters, ", ") + ") " + query(sqliteRow{}),
 		postgres: table + "* FROM unnest(" + strings.Join(arrays, ", ") + ")) " + query(postgresDialect{}),
 		values:   values,
 	}
 }
+
+// sqliteRow is the dialect of a statement on SQLite in which r has one row.
+type sqliteRow struct{ sqliteDialect }
+
+// in needs no table of values, as IN does.
+func (sqliteRow) in(column, query string) string { return column + ` = (` + query + `)` }
 
 // columnNames returns the names of columns with types.
 func columnNames(columns string) []string {
