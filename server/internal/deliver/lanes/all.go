@@ -21,11 +21,11 @@ func (l *all) Run(_, stop context.Context, d Deliverer) {
 		if stop.Err() != nil {
 			return
 		}
-		elapsed := time.Since(began)
-		if setBackBy := wall.Add(elapsed).Sub(l.Now().Round(0)); setBackBy > clockTolerance {
+		now, at := l.Now().Round(0), time.Now() // read once: a change between two readings would be missed
+		if setBackBy := wall.Add(at.Sub(began)).Sub(now); setBackBy > clockTolerance {
 			l.clockSetBack(stop, setBackBy)
 		}
-		wall, began = l.Now().Round(0), time.Now()
+		wall, began = now, at
 		changed, err := l.Store.ChangedElsewhere(stop)
 		l.OnError(stop, err)
 		if changed || time.Since(lastScan) >= l.RescanInterval {
