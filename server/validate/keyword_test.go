@@ -22,14 +22,14 @@ func TestOperation_requiresNoReadOnlyMemberFromAnywhere(t *testing.T) {
 		"dependentRequired": `{` + properties + `, "required": ["n"], "dependentRequired": {"n": ["id", "key"]}}`,
 		"dependentSchemas":  `{` + properties + `, "required": ["n"], "dependentSchemas": {"n": {` + required + `}}}`,
 		"nested allOf":      `{"allOf": [{"allOf": [{"allOf": [{` + properties + `}]}]}, {"allOf": [{` + required + `}]}]}`,
-		"not":               `{` + properties + `, ` + required + `, "not": {"required": ["id", "key"]}}`,
+		"not":               `{` + properties + `, ` + required + `, "not": {"$ref": "#r"}, "anyOf": [{"$ref": "#r"}, false]}`,
 		"items":             `{"allOf": [{"items": {` + properties + `}}, {"items": {` + required + `}}]}`,
 		"recursion":         `{"allOf": [{"$ref": "#/components/schemas/P"}, {"$ref": "#/components/schemas/Q"}], ` + required + `}`,
 	} {
 		content := `{"content": {"application/json": {"schema": ` + schema + `}}`
 		v := compile(t, `{"paths": {"/p": {"post": {"requestBody": `+content+`}, "responses": {"200": `+content+`, "description": "d"}}}}},
 			"components": {"schemas": {"P": {`+properties+`, "items": {"$ref": "#/components/schemas/P"}},
-				"Q": {"items": {"$ref": "#/components/schemas/Q"}}}}}`)
+				"Q": {"items": {"$ref": "#/components/schemas/Q"}}, "R": {"$anchor": "r", `+required+`}}}}`)
 		o, _ := v.Operation("POST", "/p")
 		wrap := func(body string) string {
 			if name == "items" {
@@ -37,14 +37,14 @@ func TestOperation_requiresNoReadOnlyMemberFromAnywhere(t *testing.T) {
 			}
 			return body
 		}
-		if got := violations(serve(t, o, jsonRequest("POST", "/p", wrap(`{"n": 1, "key": 1}`))).err); got != "ok" {
+		if got := violations(serve(t, o, jsonRequest("POST", "/p", wrap(`{"n": [], "key": 1}`))).err); got != "ok" {
 			t.Errorf("%s: a request has %s", name, got)
 		}
 		header := http.Header{"Content-Type": {"application/json"}}
-		if got := violations(failure(t, o.Response(200, header, []byte(wrap(`{"n": 1, "id": 1}`))))); got != "ok" {
+		if got := violations(failure(t, o.Response(200, header, []byte(wrap(`{"n": [], "id": 1}`))))); got != "ok" {
 			t.Errorf("%s: a response has %s", name, got)
 		}
-		for _, body := range []string{`{"n": 1, "key": 1, "id": 1}`, `{"n": 1}`, `{"key": 1}`} {
+		for _, body := range []string{`{"n": [], "key": 1, "id": 1}`, `{"n": []}`, `{"key": 1}`} {
 			if got := violations(serve(t, o, jsonRequest("POST", "/p", wrap(body))).err); got == "ok" {
 				t.Errorf("%s: a request with %s is valid", name, body)
 			}

@@ -185,7 +185,10 @@ func (c *Compiler) Finish() {
 		if n.hasBranches {
 			n.addNames(n, make(map[*Node]bool))
 		}
-		if n.shared {
+		for _, m := range n.members {
+			n.exempts |= m.node.unsent()
+		}
+		if n.shared || n.exempts != 0 {
 			n.id = uint32(i + 1)
 		}
 	}

@@ -30,9 +30,11 @@ func (w *Walker) matchesBeside(v int, n *Node, from int) bool {
 	if n == nil {
 		return true
 	}
-	key, shared := checkKey(v)<<32|checkKey(n.id), n.id != 0 && w.tape.isNested(v)
+	key, shared := checkKey(v)<<32|checkKey(n.id), n.shared && w.tape.isNested(v)
+	var known map[checkKey]bool
 	if shared {
-		if ok, known := w.known[key]; known {
+		known = w.knownBeside(from)
+		if ok, is := known[key]; is {
 			return ok
 		}
 	}
@@ -45,12 +47,27 @@ func (w *Walker) matchesBeside(v int, n *Node, from int) bool {
 	w.active, w.seen, w.done, w.trial = w.active[:base], w.seen[:seen], done, outer
 	w.quiet--
 	if shared {
-		if w.known == nil {
-			w.known = make(map[checkKey]bool)
-		}
-		w.known[key] = ok
+		known[key] = ok
 	}
 	return ok
+}
+
+// knownBeside returns the known results beside the active nodes from an index on. Only those that exempt members from
+// being required make a difference.
+func (w *Walker) knownBeside(from int) map[checkKey]bool {
+	sum := uint64(0)
+	for _, e := range w.active[from:] {
+		if e.node.exempts&w.Direction != 0 {
+			sum = sum*0x100000001b3 + uint64(e.node.id)
+		}
+	}
+	if w.known == nil {
+		w.known = make(map[uint64]map[checkKey]bool)
+	}
+	if w.known[sum] == nil {
+		w.known[sum] = make(map[checkKey]bool)
+	}
+	return w.known[sum]
 }
 
 // applyConditions decides the keywords of n that depend on whether v matches other schemas, and activates the

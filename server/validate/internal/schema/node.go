@@ -14,8 +14,9 @@ type Node struct {
 	// hasBranches is set if schemas for the same value apply only if it matches others: a union whose
 	// alternatives must be tried, not, if, or dependentSchemas.
 	hasBranches bool
-	id          uint32  // unique id of a shared node, and 0 otherwise
-	allOf       []*Node // including the targets of references
+	exempts     Direction // directions in which it has a member that is not sent, so that none can require it
+	id          uint32    // unique id of a node that is shared or exempts members, and 0 otherwise
+	allOf       []*Node   // including the targets of references
 	unions      []*union
 
 	members               map[string]*member // properties and required names

@@ -26,8 +26,8 @@ type Walker struct {
 	Direction Direction // in which the value is sent
 	quiet     int       // violations are not reported if above 0
 	trial     trial
-	done      bool // whether the rest of the text does not matter
-	known     map[checkKey]bool
+	done      bool                         // whether the rest of the text does not matter
+	known     map[uint64]map[checkKey]bool // by the nodes beside which a value is checked
 
 	Work int // for tests: node checks and bytes read more than once
 
