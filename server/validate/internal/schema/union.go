@@ -2,6 +2,7 @@ package schema
 
 import (
 	"maps"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 type union struct {
 	keyword      string
 	alternatives []*Node // nil allows all values
+	allowing     [9]some // the alternatives that allow a type, by the position of its bit
 
 	// by is the member whose value is that of one alternative, or nil. If it does not decide and no alternative
 	// matches, the violations of the selected one are reported.
@@ -22,22 +24,18 @@ type union struct {
 	values  string           // of a member that decides, for error messages
 }
 
-// allowing returns the alternatives that allow a type.
-func (u *union) allowing(kind Kinds) (first *Node, count int) {
-	for _, a := range u.alternatives {
-		if a.anyTypes().allow(kind, nil) {
-			if count++; count == 1 {
-				first = a
-			}
-		}
-	}
-	return first, count
+// some says how many alternatives there are, and which is the first.
+type some struct {
+	first *Node
+	count int
 }
+
+// of returns the alternatives that allow a type.
+func (u *union) of(kind Kinds) some { return u.allowing[bits.TrailingZeros8(uint8(kind))] }
 
 // mustTry reports whether alternatives must be tried for values of a type.
 func (u *union) mustTry(kind Kinds) bool {
-	_, count := u.allowing(kind)
-	return count > 1 && (kind != KindObject || !u.decides)
+	return u.of(kind).count > 1 && (kind != KindObject || !u.decides)
 }
 
 // branches reports whether alternatives must be tried for some values.
@@ -47,8 +45,7 @@ func (u *union) branches() bool {
 
 // choose returns the alternative that a value must match, unless alternatives must be tried. It may be nil.
 func (w *Walker) choose(u *union, v int, kind Kinds) *Node {
-	first, count := u.allowing(kind)
-	switch count {
+	switch allowing := u.of(kind); allowing.count {
 	case 0:
 		var types Kinds
 		for _, a := range u.alternatives {
@@ -57,7 +54,7 @@ func (w *Walker) choose(u *union, v int, kind Kinds) *Node {
 		w.Add("type", "must be "+types.String())
 		return nil
 	case 1:
-		return first
+		return allowing.first
 	}
 	n, given := w.byMember(u, v)
 	switch {
@@ -122,8 +119,21 @@ func (c *Compiler) union(s *scope, keyword string, schemas, discriminator *docum
 	if discriminator != nil {
 		c.useDiscriminator(u, discriminator, schemas.Elements)
 	}
+	c.WhenCompiled(u.useTypes)
 	c.WhenCompiled(u.useConstant)
 	return u
+}
+
+// useTypes finds the alternatives for each type.
+func (u *union) useTypes() {
+	for _, a := range slices.Backward(u.alternatives) {
+		types := a.anyTypes()
+		for i := range u.allowing {
+			if types.allow(1<<i, nil) {
+				u.allowing[i] = some{a, u.allowing[i].count + 1}
+			}
+		}
+	}
 }
 
 // useConstant selects between objects by a member that has a different constant in each, if there is one. It prefers a
