@@ -10,14 +10,14 @@ import (
 func TestOperation_requiresNoReadOnlyMemberFromAnywhere(t *testing.T) {
 	t.Parallel()
 	const properties = `"properties": {"n": {}, "id": {"readOnly": true}, "key": {"writeOnly": true}}`
-	const required = `"required": ["n", "id", "key"]`
+	const required, a, b = `"required": ["n", "id", "key"]`, `"properties": {"id": {"const": 1, "readOnly": true}}`, `"properties": {"id": {"const": 2}}`
 	for name, schema := range map[string]string{
 		"beside":            `{` + properties + `, ` + required + `}`,
 		"allOf":             `{"allOf": [{` + properties + `}, {` + required + `}]}`,
 		"outer":             `{"allOf": [{` + properties + `}], ` + required + `}`,
 		"$ref":              `{"$ref": "#/components/schemas/P", ` + required + `}`,
 		"then":              `{` + properties + `, "if": {"required": ["n"]}, "then": {` + required + `}, "else": false}`,
-		"anyOf":             `{` + properties + `, "anyOf": [{"type": "array"}, {` + required + `}]}`,
+		"anyOf":             `{` + properties + `, "anyOf": [{"type": "array"}, {` + a + `, ` + required + `}, {` + b + `, ` + required + `}]}`,
 		"oneOf":             `{` + properties + `, "oneOf": [{"required": ["other"]}, {` + required + `}]}`,
 		"dependentRequired": `{` + properties + `, "required": ["n"], "dependentRequired": {"n": ["id", "key"]}}`,
 		"dependentSchemas":  `{` + properties + `, "required": ["n"], "dependentSchemas": {"n": {` + required + `}}}`,

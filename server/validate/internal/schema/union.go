@@ -20,7 +20,7 @@ type union struct {
 	// matches, the violations of the selected one are reported.
 	by      *member
 	byValue map[string]*Node // by the value in canonical form
-	decides bool             // whether each alternative for objects requires the member
+	decides bool             // whether each alternative for objects requires the member in all directions
 	values  string           // of a member that decides, for error messages
 }
 
@@ -155,7 +155,8 @@ func (u *union) useConstant() {
 			for value := range constant.values {
 				byValue[value] = n
 			}
-			texts, optional = append(texts, strings.TrimPrefix(constant.detail, "must be ")), optional || m.index < 0
+			texts = append(texts, strings.TrimPrefix(constant.detail, "must be "))
+			optional = optional || m.index < 0 || m.node.unsent() != 0
 		}
 		if len(byValue) == len(objects) && (u.by == nil || !optional && !u.decides) {
 			slices.Sort(texts)
