@@ -140,7 +140,7 @@ func TestStyles_decodeByTheWholeSchema(t *testing.T) {
 		{`{"type": "object", "patternProperties": {"^i": ` + integer + `}, "additionalProperties": ` + strings2 + `}`, "deepObject", "v[i]=12&v[s]=12", "ok"},
 		{`{"type": "object", "patternProperties": {"^i": ` + integer + `}, "additionalProperties": ` + strings2 + `}`, "deepObject", "v[i]=x", "query:v/* type"},
 		{`{"type": "object", "properties": {"s": {"maxLength": 9}}, "patternProperties": {"^s": ` + strings2 + `}}`, "deepObject", "v[s]=12", "ok"},
-		{`{"type": "object", "required": ["s"], "additionalProperties": ` + strings2 + `}`, "deepObject", "v[s]=12", "ok"},
+		{`{"type": "object", "anyOf": [{"required": ["s"], "additionalProperties": ` + strings2 + `}, {"required": ["t"], "additionalProperties": true}]}`, "deepObject", "v[s]=12", "ok"},
 		{`{"type": "object", "properties": {"s": true}, "allOf": [{"additionalProperties": ` + strings2 + `}]}`, "deepObject", "v[s]=12", "ok"},
 		{`{"oneOf": [{"properties": {"k": {"const": "a"}, "v": ` + integer + `}}, {"properties": {"k": {"const": "b"}, "v": ` + strings2 + `}}]}`, "deepObject", "v[k]=a&v[v]=1", "ok"},
 		{`{"oneOf": [{"properties": {"k": {"const": "a"}, "v": ` + integer + `}}, {"properties": {"k": {"const": "b"}, "v": ` + strings2 + `}}]}`, "deepObject", "v[k]=b&v[v]=xy", "ok"},

@@ -21,8 +21,8 @@ type Shape struct {
 func ShapeOf(nodes ...*Node) *Shape { return shapeOf(nodes, nil) }
 
 func shapeOf(all, some []*Node) *Shape {
-	isNil := func(n *Node) bool { return n == nil }
-	s := &Shape{Types: KindAny, Nodes: slices.DeleteFunc(all, isNil), Some: slices.DeleteFunc(some, isNil)}
+	saysNothing := func(n *Node) bool { return n == nil || n == anything }
+	s := &Shape{Types: KindAny, Nodes: slices.DeleteFunc(all, saysNothing), Some: slices.DeleteFunc(some, saysNothing)}
 	for _, n := range s.Nodes {
 		s.Types &= s.collect(n, true)
 	}
