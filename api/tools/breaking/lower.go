@@ -89,14 +89,20 @@ func lowerObject(object map[string]any) {
 // unwrap replaces the allOf, anyOf or oneOf of a single schema by the schema, if only annotations are beside it, which
 // may be parts of the allOf.
 func unwrap(object map[string]any) {
+	all, _ := object["allOf"].([]any)
+	parts := slices.DeleteFunc(slices.Clone(all), func(part any) bool {
+		beside, _ := part.(map[string]any)
+		annotates := len(all) > 1 && len(beside) > 0 && isAnnotated(beside, "", object)
+		if annotates {
+			maps.Copy(object, beside)
+		}
+		return annotates
+	})
+	if len(parts) > 0 {
+		object["allOf"] = parts
+	}
 	for _, keyword := range []string{"allOf", "anyOf", "oneOf"} {
 		list, _ := object[keyword].([]any)
-		if keyword == "allOf" && len(list) == 2 {
-			if beside, _ := list[1].(map[string]any); len(beside) > 0 && isAnnotated(beside, "", object) {
-				maps.Copy(object, beside)
-				list = list[:1]
-			}
-		}
 		if len(list) != 1 {
 			continue
 		}

@@ -98,7 +98,7 @@ func TestCompare_seesAChangeInEveryPlace(t *testing.T) {
 		"a closed object at a place":  {"{type: array, prefixItems: [{type: object}]}", "{type: array, prefixItems: [{type: object, additionalProperties: false}]}", "sent"},
 		"one of one":                  {"{type: string, maxLength: 9}", "{oneOf: [{type: string, maxLength: 9}], description: d}", ""},
 		"any of one":                  {"{anyOf: [{type: string}]}", "{type: string}", ""},
-		"all of one":                  {"{$ref: '#/components/schemas/A'}", "{allOf: [{$ref: '#/components/schemas/A'}, {description: d}]}", ""},
+		"all of one":                  {"{$ref: '#/components/schemas/A'}", "{allOf: [{description: d}, {$ref: '#/components/schemas/A'}, {title: t}]}", ""},
 		"members named like keywords": {"{type: object, properties: {const: {type: string}, allOf: {type: array}}}", "{type: object, properties: {const: {type: string}, allOf: {type: array}}}", ""},
 		"a list of one type":          {"{type: string}", "{type: [string]}", ""},
 		"fewer types":                 {"{type: [boolean, integer]}", "{type: boolean}", "sent"},
