@@ -73,11 +73,6 @@ func (w *Walker) knownBeside(from int) map[checkKey]bool {
 // applyConditions decides the keywords of n that depend on whether v matches other schemas, and activates the
 // schemas that apply as a result. If all is set, it also activates those that v has been found to match.
 func (w *Walker) applyConditions(v int, kind Kinds, n *Node, base int, all bool) {
-	for _, u := range n.unions {
-		if u.mustTry(kind) {
-			w.tryAll(u, v, base, all)
-		}
-	}
 	if n.not != nil && w.matches(v, n.not) {
 		w.Add("not", "must not match what the document excludes")
 	}
@@ -94,6 +89,12 @@ func (w *Walker) applyConditions(v int, kind Kinds, n *Node, base int, all bool)
 	for _, d := range n.dependents {
 		if d.node != nil && w.tape.find(v, d.name) >= 0 {
 			w.activate(base, d.node)
+		}
+	}
+	// The other schemas may exempt members that an alternative requires.
+	for _, u := range n.unions {
+		if u.mustTry(kind) {
+			w.tryAll(u, v, base, all)
 		}
 	}
 }
