@@ -27,6 +27,9 @@ func (n *Node) unsent() Direction {
 // so that no schema for the object can require it.
 func (w *Walker) isUnsent(nodes []entry, name string) bool {
 	for _, e := range nodes {
+		if e.node.exempts&w.Direction == 0 {
+			continue
+		}
 		if m := e.node.members[name]; m != nil && m.node.unsent()&w.Direction != 0 {
 			return true
 		}

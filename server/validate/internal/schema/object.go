@@ -247,7 +247,7 @@ func foldName(dst, name []byte) []byte {
 func (w *Walker) closeObject(e *entry, nodes []entry, v, count int) {
 	n := e.node
 	for i, m := range n.required {
-		if w.seen[e.seen+i/64]&(1<<(i%64)) == 0 && !w.isUnsent(nodes, m.name) {
+		if !w.done && w.seen[e.seen+i/64]&(1<<(i%64)) == 0 && !w.isUnsent(nodes, m.name) {
 			w.addBelow(m.token, "required", "is required")
 		}
 	}
