@@ -82,8 +82,9 @@ func (r *requests) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	context.AfterFunc(ctx, func() { _ = response.Body.Close() }) // that of a 101 does not end with ctx by itself
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	content := response.Body                               // which callers replace, too
+	context.AfterFunc(ctx, func() { _ = content.Close() }) // that of a 101 does not end with ctx by itself
+	body, err := io.ReadAll(io.LimitReader(content, maxAnswer))
 	if err != nil {
 		return nil, cmp.Or(ctx.Err(), err)
 	}
