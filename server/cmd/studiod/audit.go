@@ -44,7 +44,10 @@ func recorded(run cli.ActionFunc) cli.ActionFunc {
 		output := bufio.NewWriter(command.Root().Writer)
 		command.Root().Writer = output
 		if err := run(ctx, command); err != nil {
-			return errors.Join(err, output.Flush())
+			if lost := output.Flush(); !errors.Is(err, lost) {
+				err = errors.Join(err, lost)
+			}
+			return err
 		}
 		err := onStudio(func(ctx context.Context, command *cli.Command, service *studio.Service) error {
 			name, target := strings.TrimPrefix(command.FullName(), "studiod "), command.Args().Slice()

@@ -147,15 +147,17 @@ func yesFlag() cli.Flag {
 
 // confirm asks the user on a terminal, unless --yes is set. Without a terminal, --yes is required.
 func confirm(command *cli.Command, question string) error {
+	if output, ok := command.Root().Writer.(*bufio.Writer); ok { // which says what is deleted
+		if err := output.Flush(); err != nil {
+			return err
+		}
+	}
 	if command.Bool("yes") {
 		return nil
 	}
 	file, ok := command.Root().Reader.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return usagef("no terminal for the confirmation; set --yes")
-	}
-	if output, ok := command.Root().Writer.(*bufio.Writer); ok { // which says what is deleted
-		_ = output.Flush()
 	}
 	_, _ = fmt.Fprint(command.Root().ErrWriter, question+" [y/N] ")
 	answer, err := bufio.NewReader(file).ReadString('\n')
