@@ -62,6 +62,9 @@ var errMemberFailed = errors.New("a change failed")
 // commitMembers commits the changes of all members. An error is that of the whole group. A savepoint before each change
 // would cost a copy of every page that it writes, so there are none until a change fails after it has written.
 func (e *sqlite) commitMembers(ctx context.Context, members []*member) error {
+	if err := e.checkFiles(); err != nil { // a checkpoint would fill a file that was emptied
+		return err
+	}
 	err := e.runAll(ctx, members)
 	if sqliteCode(err)&0xff == sqlite3.SQLITE_FULL && e.emptyLog(ctx) { // which may be what fills the disk
 		err = e.runAll(ctx, members)
