@@ -18,7 +18,7 @@ func TestOperation_requiresNoReadOnlyMemberFromAnywhere(t *testing.T) {
 		"$ref":              `{"$ref": "#/components/schemas/P", ` + required + `}`,
 		"then":              `{` + properties + `, "if": {"required": ["n"]}, "then": {` + required + `}, "else": false}`,
 		"anyOf":             `{` + properties + `, "anyOf": [{"type": "array"}, {` + a + `, ` + required + `}, {` + b + `, ` + required + `}]}`,
-		"oneOf":             `{"if": {}, "then": {` + properties + `}, "oneOf": [{"required": ["other"]}, {` + required + `}]}`,
+		"oneOf":             `{"oneOf": [{"required": ["other"]}, {` + required + `}], "allOf": [{"if": {}, "then": {` + properties + `}}]}`,
 		"dependentRequired": `{` + properties + `, "required": ["n"], "dependentRequired": {"n": ["id", "key"]}}`,
 		"dependentSchemas":  `{` + properties + `, "required": ["n"], "dependentSchemas": {"n": {` + required + `}}}`,
 		"nested allOf":      `{"allOf": [{"allOf": [{"allOf": [{` + properties + `}]}]}, {"allOf": [{` + required + `}]}]}`,

@@ -70,9 +70,9 @@ func (w *Walker) knownBeside(from int) map[checkKey]bool {
 	return w.known[sum]
 }
 
-// applyConditions decides the keywords of n that depend on whether v matches other schemas, and activates the
-// schemas that apply as a result. If all is set, it also activates those that v has been found to match.
-func (w *Walker) applyConditions(v int, kind Kinds, n *Node, base int, all bool) {
+// applyConditions decides the keywords of n, but for its unions, that depend on whether v matches other schemas, and
+// activates the schemas that apply as a result. If all is set, it also activates those that v has been found to match.
+func (w *Walker) applyConditions(v int, n *Node, base int, all bool) {
 	if n.not != nil && w.matches(v, n.not) {
 		w.Add("not", "must not match what the document excludes")
 	}
@@ -91,7 +91,13 @@ func (w *Walker) applyConditions(v int, kind Kinds, n *Node, base int, all bool)
 			w.activate(base, d.node)
 		}
 	}
-	// The other schemas may exempt members that an alternative requires.
+}
+
+// tryUnions does for the unions of n what applyConditions does.
+func (w *Walker) tryUnions(v int, kind Kinds, n *Node, base int, all bool) {
+	if w.tape.isOpen(v) {
+		return
+	}
 	for _, u := range n.unions {
 		if u.mustTry(kind) {
 			w.tryAll(u, v, base, all)

@@ -21,9 +21,15 @@ func (w *Walker) evaluated(v int, n *Node, from int) *[]bool {
 	w.quiet++ // violations are reported by the walk
 	w.activate(base, n)
 	w.expand(v, kind, base, base)
-	for i := base; i < len(w.active); i++ {
+	for i, tried := base, base; tried < len(w.active); {
 		before := len(w.active)
-		w.applyConditions(v, kind, w.active[i].node, base, true)
+		if i < before {
+			w.applyConditions(v, w.active[i].node, base, true)
+			i++
+		} else {
+			w.tryUnions(v, kind, w.active[tried].node, base, true)
+			tried++
+		}
 		w.expand(v, kind, base, before)
 	}
 	var all []bool

@@ -203,8 +203,20 @@ func (w *Walker) value(v, base int) {
 	if isScalar && len(w.active) > base {
 		text = w.tape.content(v)
 	}
-	kept := base
-	for i := base; i < len(w.active) && !w.done; i++ {
+	kept, tried := base, base
+	for i := base; !w.done; i++ {
+		if i == len(w.active) {
+			// An alternative is tried when all that applies in any case is active, for it may exempt members.
+			for w.active = w.active[:kept]; tried < kept && len(w.active) == kept && !w.done; tried++ {
+				if n := w.active[tried].node; n.hasBranches {
+					w.tryUnions(v, kind, n, base, w.quiet == 0 && !isScalar)
+					w.expand(v, kind, base, kept)
+				}
+			}
+			if i = kept; i == len(w.active) || w.done {
+				break
+			}
+		}
 		w.Work++
 		n := w.active[i].node
 		if !w.begin(n, kind, text) {
@@ -219,7 +231,7 @@ func (w *Walker) value(v, base int) {
 		}
 		if n.hasBranches && !w.tape.isOpen(v) {
 			before := len(w.active)
-			w.applyConditions(v, kind, n, base, w.quiet == 0 && !isScalar)
+			w.applyConditions(v, n, base, w.quiet == 0 && !isScalar)
 			w.expand(v, kind, base, before)
 		}
 	}
