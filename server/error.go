@@ -83,7 +83,8 @@ func toError(err error) *Error {
 	return internalError(err)
 }
 
-// notNil returns err, or an error that says so if it is or wraps a nil pointer, whose methods could panic.
+// notNil returns err, or an error that says so if it is a nil pointer, whose methods could panic, or wraps one and no
+// other error.
 func notNil(err error) error {
 	for e := err; e != nil; e = errors.Unwrap(e) {
 		if v := reflect.ValueOf(e); v.Kind() == reflect.Pointer && v.IsNil() {

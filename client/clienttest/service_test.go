@@ -19,6 +19,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/client/clienttest"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/memory"
+	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
 func newClient(t *testing.T, s *clienttest.Service, change ...func(*client.Config)) *client.Client {
@@ -269,7 +270,9 @@ func TestDownload_worksUntilDeletion(t *testing.T) {
 // What a service in memory would only miss later is required at once.
 func TestMemory_needsItsAddressAndASender(t *testing.T) {
 	t.Parallel()
-	if _, err := memory.New(memory.Config{BaseURL: "http://127.0.0.1"}); err == nil {
-		t.Error("a service without Send is accepted")
+	for _, cfg := range []memory.Config{{BaseURL: "http://127.0.0.1"}, {Send: (&sender.Sender{}).Send}} {
+		if _, err := memory.New(cfg); err == nil {
+			t.Errorf("a service without BaseURL, or without Send, is accepted: %+v", cfg)
+		}
 	}
 }
