@@ -151,17 +151,17 @@ func (r *Reader) readLine() (ended bool) {
 	if r.skipLF {
 		rest = bytes.TrimPrefix(arrived, []byte{'\n'})
 	}
-	end := bytes.IndexByte(rest, '\n')
+	var end int
 	if r.cr {
 		end = lineEnd(rest)
-	}
-	if ended = end >= 0; ended {
-		r.skipLF = rest[end] == '\r'
-		r.text, rest = append(r.text, rest[:end]...), rest[end+1:]
 	} else {
-		r.skipLF = false
-		r.text, rest = append(r.text, rest...), nil
+		end = bytes.IndexByte(rest, '\n')
 	}
+	if ended = end >= 0; !ended {
+		end = len(rest)
+	}
+	r.skipLF = ended && rest[end] == '\r'
+	r.text, rest = append(r.text, rest[:end]...), rest[min(end+1, len(rest)):]
 	_, _ = r.body.Discard(len(arrived) - len(rest)) // which is there
 	return ended
 }
