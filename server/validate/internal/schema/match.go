@@ -95,9 +95,6 @@ func (w *Walker) applyConditions(v int, n *Node, base int, all bool) {
 
 // tryUnions does for the unions of n what applyConditions does.
 func (w *Walker) tryUnions(v int, kind Kinds, n *Node, base int, all bool) {
-	if w.tape.isOpen(v) {
-		return
-	}
 	for _, u := range n.unions {
 		if u.mustTry(kind) {
 			w.tryAll(u, v, base, all)

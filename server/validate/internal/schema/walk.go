@@ -208,7 +208,7 @@ func (w *Walker) value(v, base int) {
 		if i == len(w.active) {
 			// An alternative is tried when all that applies in any case is active, for it may exempt members.
 			for w.active = w.active[:kept]; tried < kept && len(w.active) == kept && !w.done; tried++ {
-				if n := w.active[tried].node; n.hasBranches {
+				if n := w.active[tried].node; n.hasBranches && !w.tape.isOpen(v) {
 					w.tryUnions(v, kind, n, base, w.quiet == 0 && !isScalar)
 					w.expand(v, kind, base, kept)
 				}
