@@ -125,7 +125,7 @@ func TestStore_AddReplay_concurrentRequestsKeepTheLimit(t *testing.T) {
 		create(t, db, subject("a", 1))
 		try(db.ExhaustEvents(t.Context(), "a", noon(), studio.ReasonSchedule))(t)
 		var added atomic.Int64
-		concurrently(repeat(40, func(i int) {
+		concurrently(repeat(8, func(i int) {
 			_, err := db.AddReplay(t.Context(), fmt.Sprint("r", i), exhausted(studio.EventFilter{UserID: "ada"}), studio.IdempotencyKey{}, noon(), 2)
 			if err == nil {
 				added.Add(1)
@@ -153,7 +153,7 @@ func TestStore_CountReplay_runsFewAtOnce(t *testing.T) {
 			defer running.Add(-1)
 			return run()
 		})
-		concurrently(repeat(100, func(int) {
+		concurrently(repeat(20, func(int) {
 			if _, err := db.CountReplay(t.Context(), exhausted(studio.EventFilter{UserID: "ada"}), noon()); err != nil {
 				t.Error(err)
 			}
