@@ -32,12 +32,14 @@ const (
 // if its statistics still say that the queue is empty. Bitmap scans are off because, unlike index scans, they do not
 // mark the index entries of deleted rows, so that each claim of a queue would read them again until the next vacuum.
 // JIT is off because a remaining scan then has so high a cost that PostgreSQL would compile the query for seconds. The
-// encoding and the isolation are set because those of a role or a database may differ.
+// encoding, the isolation and the level of messages, for the warning of a commit, are set because those of a role or a
+// database may differ.
 //
 //nolint:gochecknoglobals // a table
 var postgresSettings = map[string]string{
 	"application_name":                    "studiod",
 	"client_encoding":                     "UTF8",
+	"client_min_messages":                 "warning", // see markUnconfirmed
 	"default_transaction_isolation":       "read committed",
 	"lock_timeout":                        "5s",
 	"jit":                                 "off",

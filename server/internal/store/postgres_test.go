@@ -185,21 +185,20 @@ func TestPostgres_CreateSubject_returnsErrKeyInUseDuringAnotherCreation(t *testi
 
 func TestPostgres_everyConnectionHasItsSettings(t *testing.T) {
 	t.Parallel()
+	const ofRole = "&options=-c%20client_encoding%3DLATIN1%20-c%20default_transaction_isolation%3Dserializable%20-c%20client_min_messages%3Derror"
+	const settings = "lock_timeout statement_timeout idle_in_transaction_session_timeout client_encoding transaction_isolation client_min_messages"
 	dsn := studiotest.NewPostgres(t)
-	limits := func(db *store.Store) [3]string {
-		return [3]string{db.Setting(t, "lock_timeout"), db.Setting(t, "statement_timeout"), db.Setting(t, "idle_in_transaction_session_timeout")}
-	}
-	others := "&options=-c%20client_encoding%3DLATIN1%20-c%20default_transaction_isolation%3Dserializable" // as of a role
-	db := studiotest.Open(t, strings.Replace(dsn, "pool_max_conns=8&", "", 1)+others)
-	if got := limits(db); got != [3]string{"5s", "30s", "2s"} || db.MaxConnections() != 14 {
-		t.Errorf("limits are %v with %d connections", got, db.MaxConnections())
-	}
-	if encoding, isolation := db.Setting(t, "client_encoding"), db.Setting(t, "transaction_isolation"); encoding != "UTF8" || isolation != "read committed" {
-		t.Errorf("text is in %s, and transactions are %s", encoding, isolation)
-	}
-	db = studiotest.Open(t, dsn+"&lock_timeout=1s&statement_timeout=2s&idle_in_transaction_session_timeout=3s")
-	if got := limits(db); got != [3]string{"1s", "2s", "3s"} || db.MaxConnections() != 8 {
-		t.Errorf("limits of the DSN are %v with %d connections", got, db.MaxConnections())
+	for dsn, want := range map[string]string{
+		strings.Replace(dsn, "pool_max_conns=8&", "", 1) + ofRole:                            "5s 30s 2s UTF8 read committed warning 14",
+		dsn + "&lock_timeout=1s&statement_timeout=2s&idle_in_transaction_session_timeout=3s": "1s 2s 3s UTF8 read committed warning 8",
+	} {
+		db, got := studiotest.Open(t, dsn), ""
+		for setting := range strings.FieldsSeq(settings) {
+			got += db.Setting(t, setting) + " "
+		}
+		if got += fmt.Sprint(db.MaxConnections()); got != want {
+			t.Errorf("%s has the settings %s, want %s", settings, got, want)
+		}
 	}
 }
 
