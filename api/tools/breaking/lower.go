@@ -33,7 +33,8 @@ func lower(content []byte) ([]byte, error) {
 	return json.Marshal(document)
 }
 
-// eachObject visits the objects of a part of the document. The members of some maps have names, not keywords.
+// eachObject visits the objects of a part of the document, the outer ones last. The members of some maps have names,
+// not keywords.
 func eachObject(value any, named bool, visit func(map[string]any)) {
 	switch value := value.(type) {
 	case []any:
@@ -41,22 +42,29 @@ func eachObject(value any, named bool, visit func(map[string]any)) {
 			eachObject(element, false, visit)
 		}
 	case map[string]any:
-		if !named {
-			visit(value)
-		}
 		for name, member := range value {
 			switch name {
-			case "example", "examples", "default", "enum":
+			case "example", "examples", "default", "enum", "const":
 				if !named {
 					continue
 				}
 			}
-			eachObject(member, !named && slices.Contains([]string{"properties", "patternProperties", "dependentSchemas", "$defs", "schemas", "responses"}, name), visit)
+			eachObject(member, !named && slices.Contains([]string{"properties", "patternProperties", "dependentSchemas", "$defs", "schemas", "responses", "mapping"}, name), visit)
+		}
+		if !named {
+			visit(value)
 		}
 	}
 }
 
 func lowerObject(object map[string]any) {
+	maps.DeleteFunc(object, func(name string, value any) bool { // texts, by which oasdiff would tell schemas apart
+		_, isText := value.(string)
+		return isText && slices.Contains([]string{"title", "description", "$comment"}, name)
+	})
+	if types, _ := object["type"].([]any); len(types) == 1 {
+		object["type"] = types[0]
+	}
 	content, _ := object["content"].(map[string]any)
 	for name, described := range maps.Clone(content) {
 		delete(content, name)
@@ -83,6 +91,12 @@ func lowerObject(object map[string]any) {
 		object["enum"] = []any{value}
 		delete(object, "const")
 	}
+	if ref, ok := object["$ref"]; ok && !isAnnotated(object, "$ref", nil) { // kin-openapi lets one replace the other
+		beside := maps.Clone(object)
+		delete(beside, "$ref")
+		clear(object)
+		object["allOf"] = []any{map[string]any{"$ref": ref}, beside}
+	}
 	unwrap(object)
 }
 
@@ -91,8 +105,8 @@ func lowerObject(object map[string]any) {
 func unwrap(object map[string]any) {
 	all, _ := object["allOf"].([]any)
 	parts := slices.DeleteFunc(slices.Clone(all), func(part any) bool {
-		beside, _ := part.(map[string]any)
-		annotates := len(all) > 1 && len(beside) > 0 && isAnnotated(beside, "", object)
+		beside, ok := part.(map[string]any)
+		annotates := ok && len(all) > 1 && isAnnotated(beside, "", object)
 		if annotates {
 			maps.Copy(object, beside)
 		}
@@ -109,7 +123,6 @@ func unwrap(object map[string]any) {
 		if only, _ := list[0].(map[string]any); isAnnotated(object, keyword, only) {
 			delete(object, keyword)
 			maps.Copy(object, only)
-			unwrap(object)
 		}
 		return
 	}
@@ -118,9 +131,9 @@ func unwrap(object map[string]any) {
 // isAnnotated reports whether only annotations are beside a keyword, and the schema that replaces it has none of them.
 func isAnnotated(object map[string]any, keyword string, by map[string]any) bool {
 	for name := range object {
-		if by[name] != nil || name != keyword && !strings.HasPrefix(name, "x-") && !slices.Contains([]string{
-			"title", "description", "default", "deprecated", "readOnly", "writeOnly", "example", "examples", "externalDocs", "$comment",
-		}, name) {
+		if name != keyword && (by[name] != nil || !strings.HasPrefix(name, "x-") && !slices.Contains([]string{
+			"default", "deprecated", "readOnly", "writeOnly", "example", "examples", "externalDocs",
+		}, name)) {
 			return false
 		}
 	}
@@ -128,14 +141,13 @@ func isAnnotated(object map[string]any, keyword string, by map[string]any) bool 
 }
 
 // allowNull replaces a union of a schema and null by the schema, which then allows null. For a component, it adds
-// another. It removes the titles of alternatives, by which oasdiff would tell them apart.
+// another.
 func allowNull(object, schemas map[string]any) {
 	for _, keyword := range []string{"anyOf", "oneOf"} {
 		list, _ := object[keyword].([]any)
 		for i, branch := range list {
 			null, _ := branch.(map[string]any)
-			delete(null, "title")
-			if len(list) != 2 || null["type"] != "null" {
+			if len(list) != 2 || null["type"] != "null" || !isAnnotated(null, "type", nil) {
 				continue
 			}
 			other, _ := list[1-i].(map[string]any)

@@ -13,9 +13,10 @@
 // compared like requests.
 //
 // It does not judge the URLs of servers, the flows of OAuth, an added discriminator, numbers that no float64 holds, and
-// what only texts say, and compares JSON in a field of multipart/form-data like text. It also reports changes that
-// break nobody: 2XX that becomes 200, exclusiveMinimum for an equal minimum, prefixItems added to a response, and every
-// change of a dependentRequired.
+// what only texts say, and compares JSON in a field of multipart/form-data like text. For it, the alternatives of a
+// oneOf exclude each other, and a new member is one that nobody has sent. It also reports changes that break nobody:
+// 2XX that becomes 200, a schema that becomes one of several or a part of an allOf, exclusiveMinimum for an equal
+// minimum, prefixItems added to a response, and every change of a dependentRequired.
 //
 // api/CHANGES.md lists a breaking change if it has a line that COMMIT does not have and that names the operation in
 // backquotes, as in `POST /users/login` or `webhook avatar_event`.
@@ -83,17 +84,8 @@ func report(out io.Writer, breaks []finding, lines []string) error {
 
 // newLines returns the lines of after that are not in before.
 func newLines(before, after string) []string {
-	old := make(map[string]bool)
-	for line := range strings.Lines(before) {
-		old[strings.TrimSpace(line)] = true
-	}
-	var added []string
-	for line := range strings.Lines(after) {
-		if line = strings.TrimSpace(line); !old[line] {
-			added = append(added, line)
-		}
-	}
-	return added
+	old := strings.Split(before, "\n")
+	return slices.DeleteFunc(strings.Split(after, "\n"), func(line string) bool { return slices.Contains(old, line) })
 }
 
 // atCommit returns the content of a file of a directory at a commit.

@@ -38,12 +38,12 @@ type comparison struct {
 	before, after *openapi3.T
 	compared      map[[2]*openapi3.Schema]bool
 	breaks        []finding
-	enums         []*openapi3.Schema // that only one of the documents has
+	hide          []func() // what only one of the documents has
 }
 
 // compareOperations applies our own rules to the operations that both documents have.
 func compareOperations(before, after *openapi3.T) (breaks []finding) {
-	var enums []*openapi3.Schema
+	var hide []func()
 	for _, path := range slices.Sorted(maps.Keys(before.Paths.Map())) {
 		for method, old := range before.Paths.Value(path).Operations() {
 			item := after.Paths.Find(path) // the names of parameters may differ
@@ -55,12 +55,12 @@ func compareOperations(before, after *openapi3.T) (breaks []finding) {
 				compared: make(map[[2]*openapi3.Schema]bool), callback: strings.HasPrefix(path, callbackPath),
 			}
 			c.compare(method, old, item.GetOperation(method))
-			enums = append(enums, c.enums...)
+			hide = append(hide, c.hide...)
 			breaks = append(breaks, c.breaks...)
 		}
 	}
-	for _, schema := range enums { // for oasdiff, an enum that is removed has no more values
-		schema.Enum = nil
+	for _, hide := range hide { // for oasdiff, an enum that is removed has no more values, and a union no alternatives
+		hide()
 	}
 	return breaks
 }
@@ -167,9 +167,22 @@ func (c *comparison) members(at string, sent bool, open, closed *openapi3.Schema
 	a, b := open.Value, closed.Value
 	c.values(at, sent, a, b)
 	c.members(at+"/additionalProperties", sent, a.AdditionalProperties.Schema, b.AdditionalProperties.Schema)
+	c.members(at+"/unevaluatedProperties", sent, a.UnevaluatedProperties.Schema, b.UnevaluatedProperties.Schema)
 	c.members(at+"/items", sent, a.Items, b.Items)
+	c.members(at+"/unevaluatedItems", sent, a.UnevaluatedItems.Schema, b.UnevaluatedItems.Schema)
 	for name, property := range a.Properties {
 		c.members(at+"/"+name, sent, property, b.Properties[name])
+	}
+	before, after := a, b
+	if sent {
+		before, after = b, a
+	}
+	if other := before.AdditionalProperties.Schema; other != nil && other.Value.Type != nil {
+		for name, property := range after.Properties {
+			if before.Properties[name] == nil && !slices.Equal(property.Value.Type.Slice(), other.Value.Type.Slice()) {
+				c.add("values", "%s has another type than other members had", at+"/"+name)
+			}
+		}
 	}
 	for i, element := range a.PrefixItems[:min(len(a.PrefixItems), len(b.PrefixItems))] {
 		c.members(fmt.Sprintf("%s/%d", at, i), sent, element, b.PrefixItems[i])
@@ -179,11 +192,12 @@ func (c *comparison) members(at string, sent bool, open, closed *openapi3.Schema
 	}
 	for _, lists := range [][2]openapi3.SchemaRefs{{a.AllOf, b.AllOf}, {a.AnyOf, b.AnyOf}, {a.OneOf, b.OneOf}} {
 		for i, branch := range lists[0] {
-			isOther := func(other *openapi3.SchemaRef) bool { return other.Ref == branch.Ref }
-			if j := slices.IndexFunc(lists[1], isOther); branch.Ref != "" && j >= 0 {
+			j := slices.IndexFunc(lists[1], func(other *openapi3.SchemaRef) bool { return !isChanged(branch, other) })
+			if j < 0 && branch.Ref == "" && i < len(lists[1]) && lists[1][i].Ref == "" {
+				j = i
+			}
+			if j >= 0 {
 				c.members(at, sent, branch, lists[1][j])
-			} else if branch.Ref == "" && i < len(lists[1]) && lists[1][i].Ref == "" {
-				c.members(at, sent, branch, lists[1][i])
 			}
 		}
 	}
@@ -203,15 +217,25 @@ func (c *comparison) values(at string, sent bool, open, closed *openapi3.Schema)
 	}
 	report(others(open) > others(closed), "other members")
 	if (open.Enum == nil) != (closed.Enum == nil) {
-		c.enums = append(c.enums, open, closed)
+		c.hide = append(c.hide, func() { open.Enum, closed.Enum = nil, nil })
 	}
 	report(open.Enum == nil && closed.Enum != nil, "other values")
+	if slices.Equal(open.Type.Slice(), closed.Type.Slice()) { // or else oasdiff compares the types
+		for _, unions := range [][2]*openapi3.SchemaRefs{{&open.AnyOf, &closed.AnyOf}, {&open.OneOf, &closed.OneOf}} {
+			if (len(*unions[0]) == 0) != (len(*unions[1]) == 0) {
+				c.hide = append(c.hide, func() { *unions[0], *unions[1] = nil, nil })
+				report(len(*unions[0]) == 0, "what is no alternative")
+			}
+		}
+	}
 	isNarrower := len(open.Type.Slice()) > len(closed.Type.Slice()) // in text, oasdiff takes this for compatible, but for null
 	report(isNarrower && closed.Type != nil && slices.ContainsFunc(*open.Type, func(of string) bool {
 		isWithin := of == openapi3.TypeInteger && closed.Type.Includes(openapi3.TypeNumber)
 		return !isWithin && of != openapi3.TypeNull && !closed.Type.Includes(of) && !closed.Type.Includes(openapi3.TypeString)
 	}), "other types")
 	report(open.Items == nil && closed.Items != nil && (open.Type == nil || open.Type.Includes(openapi3.TypeArray)), "other elements")
+	isClosed := func(s *openapi3.Schema) bool { return s.UnevaluatedItems.Has != nil && !*s.UnevaluatedItems.Has }
+	report(isClosed(closed) && !isClosed(open), "other elements")
 	report(closed.Format == "date-time" && (open.Format == "date" || open.Format == "time"), "the format "+open.Format)
 	report(closed.Not != nil && (open.Not == nil || isChanged(open.Not, closed.Not)), "values that another not allows")
 	isConditional := isChanged(open.If, closed.If) || isChanged(open.Then, closed.Then) || isChanged(open.Else, closed.Else)
