@@ -151,13 +151,16 @@ func Topic(name, summary, text string) *cli.Command {
 }
 
 // Line returns the text of an error as one line, without the value of a flag where package cli quotes it whole: it may
-// contain a password. The unit of a duration remains, which its error also quotes.
+// contain a password. The unit of a duration remains, which its error also quotes. What package cli says of numbers and
+// booleans in the terms of Go becomes what they must be.
 func Line(err error) string {
 	text := err.Error()
 	begin, rest, _ := strings.Cut(text, " \"")
 	value, invalid := strconv.QuotedPrefix(`"` + rest)
 	if invalid == nil && (begin == "invalid value" || begin == "could not parse") {
-		text = strings.ReplaceAll(text, " "+value, "")
+		text = strings.NewReplacer("strconv.ParseInt: parsing "+value+": invalid syntax", "must be a whole number",
+			"strconv.ParseFloat: parsing "+value+": invalid syntax", "must be a number", "parse error", "must be true or false",
+			"strconv.ParseInt: parsing "+value+": ", "", "strconv.ParseFloat: parsing "+value+": ", "", " "+value, "", "for flag -", "for flag --").Replace(text)
 	}
 	return strings.Join(strings.Fields(text), " ")
 }

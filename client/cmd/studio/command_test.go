@@ -35,7 +35,7 @@ func TestCommands_reportInputErrorsInOneLine(t *testing.T) {
 		"a login without an email":     {[]string{"login", "--base-url=http://127.0.0.1:1"}, "--email"},
 		"a login without a password":   {[]string{"login", "--base-url=http://127.0.0.1:1", "--email=a"}, "--password-stdin"},
 		"an invalid limit":             {[]string{"avatar", "list", "--limit=0"}, "positive"},
-		"a limit that is no number":    {[]string{"avatar", "list", "--limit=x"}, "for flag -limit: "},
+		"a limit that is no number":    {[]string{"avatar", "list", "--limit=x"}, "for flag --limit: must be a whole number; see"},
 		"a speed that JSON lacks":      {[]string{"video", "create", "--avatar=a", "--text=a", "--speed=NaN"}, "from 0.5 to 2; see"},
 		"a test without a URL":         {[]string{"webhook", "test"}, "usage: studio webhook test URL"},
 		"a test of an unknown event":   {[]string{"webhook", "test", base, "--event=party", "https://hooks.example.com/"}, "--event"},

@@ -53,10 +53,10 @@ type program struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 
-	// Terminal reports whether Stdout is a terminal. If so, a watch updates one line.
+	// Terminal reports whether Stdout is a terminal that can rewrite a line. If so, a watch updates one.
 	Terminal bool
 
-	// StderrTerminal reports whether Stderr is a terminal. If so, uploads and downloads show a progress bar.
+	// StderrTerminal reports the same of Stderr. If so, uploads and downloads show a progress bar.
 	StderrTerminal bool
 
 	// ReadPassword reads a line without echo. It is nil if Stdin is not a terminal. The program then shows no
@@ -74,10 +74,11 @@ type program struct {
 }
 
 func newProgram() *program {
+	dumb := os.Getenv("TERM") == "dumb"
 	p := &program{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Terminal:       term.IsTerminal(int(os.Stdout.Fd())),
-		StderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
+		Terminal:       !dumb && term.IsTerminal(int(os.Stdout.Fd())),
+		StderrTerminal: !dumb && term.IsTerminal(int(os.Stderr.Fd())),
 		Env:            client.FromEnv(),
 		retry:          client.Retry{Attempts: attempts},
 	}
