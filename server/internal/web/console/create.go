@@ -142,6 +142,10 @@ func refusedForm(kind kind, form url.Values, refused *server.Error) createView {
 	if len(v.Violations) > 0 && refused.Status == http.StatusBadRequest {
 		v.Problem = "" // it is about requests of programs
 	}
+	if v.Violations["header:Idempotency-Key"] != nil { // the form was changed after the button Back
+		v.Values.Set("key", rand.Text())
+		v.Problem, v.Violations = "This form has already been sent, with other values. Send it again to create another "+kind.Singular+".", nil
+	}
 	return v
 }
 

@@ -24,6 +24,11 @@ func TestCreate_createsEachKind(t *testing.T) {
 	if again := v.post("/console/avatars/new", form); again.path != avatar.path {
 		t.Errorf("a form that is sent twice creates %s and %s", avatar.path, again.path)
 	}
+	form.Set("title", "Eve") // after the button Back
+	changed := v.post("/console/avatars/new", form)
+	changed.want(t, http.StatusUnprocessableEntity, "Send it again to create another avatar.", `value="Eve"`)
+	form.Set("key", regexp.MustCompile(`name="key" value="([^"]+)"`).FindStringSubmatch(changed.text)[1])
+	v.post("/console/avatars/new", form).want(t, http.StatusOK, `<h1 dir="auto">Eve</h1>`)
 	// A URL may be written as in a browser.
 	v.post("/console/avatars/new", url.Values{"base_video_url": {"https://MEDIA.example.com/é|?q={\"a\":1}"}, "key": {"two"}}).
 		want(t, http.StatusOK, "https://media.example.com/%C3%A9%7C?q={%22a%22:1}")
