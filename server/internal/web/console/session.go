@@ -111,9 +111,10 @@ func (c *Console) serve(page page, w http.ResponseWriter, r *http.Request, s ses
 	return page(w, withSession(r, s), s)
 }
 
-// askLogin responds to a form that was sent without a session. The login leads to the page that the form was on.
+// askLogin responds to a form that was sent without a session. The login leads to the page that the form was on. What
+// was typed is in the request, which the browser repeats if the page is reloaded.
 func (c *Console) askLogin(w http.ResponseWriter, r *http.Request) error {
-	form := loginForm{Next: homePath, Problem: notices["signed-out"]}
+	form := loginForm{Next: homePath, Problem: notices["signed-out"] + " To send the form after all, sign in in another tab, and reload this page."}
 	if from, err := url.Parse(r.Referer()); err == nil {
 		form.Next = localPath(from.RequestURI())
 	}

@@ -114,7 +114,7 @@ func TestSession_endedLeadsBackToTheForm(t *testing.T) {
 		s.URL + "/console/events?state=exhausted": "/console/events?state=exhausted", "https://evil.example/console/events": "/console/events", "https://evil.example/": "/console/avatars", "": "/console/avatars",
 	} {
 		s.newVisitor(t).send(http.MethodPost, "/console/events/replay", "application/x-www-form-urlencoded", "select=filter", "Referer", referer).
-			want(t, http.StatusUnauthorized, "Your session has ended.", `name="next" value="`+want+`"`)
+			want(t, http.StatusUnauthorized, "Your session has ended.", "reload this page", `name="next" value="`+want+`"`)
 	}
 	if p := s.signIn(t, email).get("/console/account/keys"); p.path != "/console/account" {
 		t.Errorf("the login after a form on the response to another leads to %s", p.path)
