@@ -511,8 +511,9 @@ func (p ListEventsParams) apply(c *call) { c.params = p }
 // ListEvents sends GET /v1/events: list events.
 //
 // Returns a page of the caller's events that match all filters. Each state of which notifications tell
-// is an event, whether a webhook is registered or not. An event is kept for 30 days after its
-// creation, and longer while it is `pending`. The events of a deleted record are kept as well.
+// is an event, whether a webhook is registered or not. An event is kept for 30 days after it was
+// delivered or given up, or after its creation if no webhook is registered. The events of a deleted
+// record are kept as well.
 //
 // Every event has a position. The positions of a user's events grow in the order in which the service
 // recorded them, and no two are equal. With the order `oldest`, an event that is recorded during the
@@ -570,11 +571,11 @@ func (c *Client) ReplayEvents(ctx context.Context, body gen.ReplayRequest, optio
 // events that are still kept follow. The response is 400 if the position is not one of the caller's
 // events.
 //
-// The service sends a comment every 15 seconds. It ends a stream without an error when it shuts down,
-// and with an item of the type `error`, whose data is a problem, if it fails, if the token expires or
-// is revoked, or if the client reads nothing for 30 seconds. A client resumes after any end, with a
-// new token if need be. A caller can have 32 streams on each server of the service. The response to a
-// further request is 429.
+// After 15 seconds of silence, the service sends a comment. It ends a stream without an error when it
+// shuts down, and with an item of the type `error`, whose data is a problem, if it fails, or if the
+// token expires or is revoked. If the client reads nothing for 30 seconds, it closes the connection. A
+// client resumes after any end, with a new token if need be. A caller can have 32 streams on each
+// server of the service. The response to a further request is 429.
 //
 // The operation is idempotent, so the client retries it.
 //
@@ -802,8 +803,8 @@ func (c *Client) SetEndpoint(ctx context.Context, body gen.SetEndpointRequest, o
 // TestWebhook sends POST /v1/webhooks/test: send a sample notification.
 //
 // Sends one sample notification to a URL, signed like a real notification, and returns the result. The
-// service does not retry the attempt and registers nothing. A caller can send at most 10 samples per
-// minute. The response to a further request is 429.
+// service does not retry the attempt and registers nothing. A caller can send at most 10 samples in
+// the minute that begins with the first. The response to a further request is 429.
 //
 // The client retries the operation only if the service cannot have processed the request.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrRateLimited], [ErrServer].

@@ -372,7 +372,7 @@ type ConsentRequest struct {
 
 // CreateAvatarRequest is a request to create an avatar. Unknown members are accepted and kept.
 type CreateAvatarRequest struct {
-	// URL of a video or a picture of the person that the avatar shows. It must be an absolute http or https URL without user information, and is kept and fetched in the form of the WHATWG URL standard. An IPv4 address must be four decimal numbers.
+	// URL of a video or a picture of the person that the avatar shows. It must be an absolute http or https URL without user information, and is kept and fetched in the form of the WHATWG URL standard, without a fragment. An IPv4 address must be four decimal numbers.
 	BaseVideoURL Nullable[string] `json:"base_video_url,omitzero"`
 
 	// Title of the avatar.
@@ -388,7 +388,7 @@ type CreateAvatarRequest struct {
 
 // CreateLipsyncRequest is a request to create a lip-sync. Unknown members are accepted and kept.
 type CreateLipsyncRequest struct {
-	// URL of the recording that the lips follow. It must be an absolute http or https URL without user information, and is kept and fetched in the form of the WHATWG URL standard. An IPv4 address must be four decimal numbers.
+	// URL of the recording that the lips follow. It must be an absolute http or https URL without user information, and is kept and fetched in the form of the WHATWG URL standard, without a fragment. An IPv4 address must be four decimal numbers.
 	AudioURL Nullable[string] `json:"audio_url,omitzero"`
 
 	// Description of the lip-sync.
@@ -403,7 +403,7 @@ type CreateLipsyncRequest struct {
 	// True if the lips follow the audio of the video. Omit `audio_url` in this case.
 	UseAudioFromVideo Nullable[bool] `json:"use_audio_from_video,omitzero"`
 
-	// URL of the video in which the lips move. It must be an absolute http or https URL without user information, and is kept and fetched in the form of the WHATWG URL standard. An IPv4 address must be four decimal numbers.
+	// URL of the video in which the lips move. It must be an absolute http or https URL without user information, and is kept and fetched in the form of the WHATWG URL standard, without a fragment. An IPv4 address must be four decimal numbers.
 	VideoURL Nullable[string] `json:"video_url,omitzero"`
 
 	// Switch for notifications.
@@ -416,7 +416,7 @@ type CreateLipsyncRequest struct {
 
 // CreateVideoRequest is a request to create a video. Unknown members are accepted and kept.
 type CreateVideoRequest struct {
-	// URL of a recording of the speech of the avatar. It must be an absolute http or https URL without user information, and is kept and fetched in the form of the WHATWG URL standard. An IPv4 address must be four decimal numbers.
+	// URL of a recording of the speech of the avatar. It must be an absolute http or https URL without user information, and is kept and fetched in the form of the WHATWG URL standard, without a fragment. An IPv4 address must be four decimal numbers.
 	AudioURL Nullable[string] `json:"audio_url,omitzero"`
 
 	// Id of a published avatar of the caller.
@@ -1177,10 +1177,10 @@ type WebhookAttempt struct {
 	//   - blocked: the service does not send to this address.
 	//   - dns: the host has no public address.
 	//   - connect: the connection failed.
-	//   - tls: there is no trusted certificate.
-	//   - timeout: there was no response within 15 seconds.
+	//   - tls: the handshake failed, or the certificate is not trusted.
+	//   - timeout: there was no connection within 5 seconds, or no response within 15 seconds.
 	//   - reset: the connection ended without a response.
-	//   - protocol: the response is not HTTP.
+	//   - protocol: the response is not HTTP, or its headers are larger than 16 KiB.
 	Error *string `json:"error,omitempty"`
 
 	// A notification. Its event_type identifies which of the three notifications it is.
@@ -1192,10 +1192,10 @@ type WebhookAttempt struct {
 
 // WebhookData is the destination of notifications. Unknown members are accepted and kept.
 type WebhookData struct {
-	// URL that receives notifications. It is kept and sent in the form of the WHATWG URL standard. In this form, it
-	// must be an absolute https URL of at most 2048 characters without user information. http URLs and addresses
-	// that are not public are accepted only if the service allows them. An IPv4 address must be four decimal
-	// numbers. If the webhook is enabled, the response to any other URL is 422.
+	// URL that receives notifications. It is kept and sent in the form of the WHATWG URL standard, without a
+	// fragment. In this form, it must be an absolute https URL of at most 2048 characters without user information.
+	// http URLs and addresses that are not public are accepted only if the service allows them. An IPv4 address
+	// must be four decimal numbers. If the webhook is enabled, the response to any other URL is 422.
 	WebhookURL           Nullable[string]           `json:"webhook_url,omitzero"`
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }

@@ -73,8 +73,8 @@ var failures = map[string]string{
 	"blocked":  "the service does not send to this address",
 	"dns":      "its host has no public address",
 	"connect":  `no connection to it could be opened; "studio listen" prints notifications without a receiver`,
-	"tls":      "it has no trusted certificate",
-	"timeout":  "it did not respond within 15 seconds",
+	"tls":      "the handshake failed, or its certificate is not trusted",
+	"timeout":  "it did not respond in time",
 	"reset":    "it ended the connection without a response",
-	"protocol": "its response is not HTTP",
+	"protocol": "its response is not HTTP, or its headers are too large",
 }

@@ -281,10 +281,10 @@ func TestStore_Prune_deletesBreakersOfForgottenOrigins(t *testing.T) {
 func TestStore_Prune_deletesExpiredRows(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
-		const month = 30 * 24 * time.Hour // for so long an event can be replayed
+		const end, month = 48 * time.Hour, 30 * 24 * time.Hour // for so long after its end, an event can be replayed
 		key := studio.IdempotencyKey{Key: "key", Fingerprint: []byte("a"), After: noon().Add(-time.Hour)}
 		try(db.CreateSubject(t.Context(), subject("a", 2), key))(t)
-		check(t, recordAttempt(t.Context(), db, nextDelivery(t, db, "a").Event, studio.Attempt{At: noon()}, store.Outcome{State: studio.EventDelivered}))
+		check(t, recordAttempt(t.Context(), db, nextDelivery(t, db, "a").Event, studio.Attempt{At: noon().Add(end)}, store.Outcome{State: studio.EventDelivered}))
 		check(t, db.AddRefreshToken(t.Context(), studio.RefreshToken{Hash: []byte("h"), Family: "f", UserID: "ada", ExpiresAt: noon().Add(time.Hour)}, "", noon()))
 		check(t, db.AddWebhookSecret(t.Context(), "ada", "old", noon(), noon(), 10))
 		check(t, db.AddWebhookSecret(t.Context(), "ada", "new", noon(), noon().Add(time.Hour), 10))
@@ -293,11 +293,11 @@ func TestStore_Prune_deletesExpiredRows(t *testing.T) {
 		_, err := db.CreateSubject(t.Context(), subject("b", 0), studio.IdempotencyKey{Key: "key", Fingerprint: []byte("b"), After: key.After})
 		wantError(t, err, studio.ErrKeyReused) // keys are valid for a day
 		attempts := func() int { return len(attemptsOf(t, db, "a-1")) }
-		check(t, db.Prune(t.Context(), noon().Add(month)))
+		check(t, db.Prune(t.Context(), noon().Add(end+month)))
 		if attempts() != 1 {
 			t.Error("an event is pruned before its retention is over")
 		}
-		check(t, db.Prune(t.Context(), noon().Add(month+time.Second)))
+		check(t, db.Prune(t.Context(), noon().Add(end+month+time.Second)))
 		if attempts() != 0 {
 			t.Error("an event is kept after its retention is over")
 		}
