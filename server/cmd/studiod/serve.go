@@ -52,7 +52,7 @@ func serveCommand() *cli.Command {
 		limitFlag("delivery-workers", "maximum number of concurrent delivery attempts of this daemon", deliver.DefaultWorkers, 1024),
 		limitFlag("receiver-rate", "maximum delivery attempts to one receiver (scheme, host and port) per second, and 4 concurrent ones for each 50", deliver.DefaultRate, 100_000),
 		limitFlag("user-rate", "maximum changes of a user per second, and as many creations of avatars, videos and lip-syncs, twice as many reads, and a tenth as many uploads", ratelimit.DefaultRate, 1_000_000),
-		limitFlag("user-media", "maximum total size of the files that a user uploads within seven days, in MB", 100_000, 1_000_000_000),
+		limitFlag("user-media", "maximum total size of the files that a user uploads within seven days, in MiB", 100_000, 1_000_000_000),
 		ranged(setting(&cli.IntFlag{
 			Name: "user-video-seconds", Usage: "maximum total length of the videos that a user can make, in seconds; 0 is no limit",
 		}), 0, 1_000_000_000),

@@ -37,7 +37,7 @@ Example: studiod user list`),
 			leaf("role", "set the role of a user; an operator can see all users and the state of the service in the console", "EMAIL operator|user", nil, onStudio(setRole)),
 			leaf("disable", "end all sessions of a user, refuse logins and API keys, and hide shared videos, until enabled", "EMAIL", nil, setEnabled(false)),
 			leaf("enable", "enable a user who is disabled", "EMAIL", nil, setEnabled(true)),
-			leaf("delete", "end all sessions of a user, and delete what is the user's; projects stay in workspaces", "EMAIL", []cli.Flag{
+			leaf("delete", "end all sessions of a user, and delete what is the user's; imported projects stay in workspaces", "EMAIL", []cli.Flag{
 				yesFlag(), mediaFlag("a directory next to the database"),
 			}, onStore(deleteUser)),
 		},

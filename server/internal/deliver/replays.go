@@ -8,8 +8,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// replay works off replays until stop ends. After each batch it pauses for as long as the batch took, so that other
-// writes have at least half of the time of the database.
+// replay works off replays until stop ends. After each batch it pauses for as long as the batch took, unless another
+// replay begins, so that other writes have half of the time of the database.
 func (d *Deliverer) replay(stop context.Context) {
 	for stop.Err() == nil {
 		began := time.Now()

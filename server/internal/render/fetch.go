@@ -50,7 +50,7 @@ func (i Inputs) Fetch(ctx context.Context, subject studio.Subject, url string, f
 	n, err := io.Copy(file, io.LimitReader(own, MaxInput+1))
 	switch {
 	case n > MaxInput:
-		return unusable("is larger than 300 MB.", false)
+		return unusable("is larger than 300 MiB.", false)
 	case n == 0 && err == nil:
 		return unusable("is empty.", false)
 	case err != nil && ctx.Err() != nil:
@@ -108,7 +108,7 @@ func checkResponse(response *http.Response) error {
 		transient := status >= 500 || status == http.StatusRequestTimeout || status == http.StatusTooEarly || status == http.StatusTooManyRequests
 		return unusable(fmt.Sprintf("could not be fetched: its host answers %d.", status), transient)
 	case response.ContentLength > MaxInput:
-		return unusable("is larger than 300 MB.", false)
+		return unusable("is larger than 300 MiB.", false)
 	case !isMedia(response.Header.Get("Content-Type")):
 		return unusable("is no video, picture or sound: its host says so by its Content-Type.", false)
 	}

@@ -25,7 +25,7 @@ type knownVoices struct {
 	read time.Time
 }
 
-// Voices returns the voices of the program, which it asks at most once a minute. It returns none if the program does
+// Voices returns the voices of the program, which it asks again after a minute. It returns none if the program does
 // not list any. If the program fails, Voices returns those that it listed before. If the program could not be asked
 // yet, because the working directory is full or unavailable, the error wraps [studio.ErrUnavailable].
 func (e *Exec) Voices(ctx context.Context) ([]studio.Voice, error) {

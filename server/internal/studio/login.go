@@ -55,7 +55,7 @@ func (t Throttle) Wait(failures int, last, now time.Time) time.Duration {
 }
 
 // throttles returns the throttles of a login with an email from an address. If the address is known, only
-// failures from that address count. Failures before a change of the password never count.
+// failures from that address count. Failures before a change of the password count for the address only.
 func throttles(email, passwordHash, address string, known bool) []Throttle {
 	all := []Throttle{{Key: loginKey("pair", email, passwordHash, address), Free: 10, Longest: 15 * time.Minute, Forgets: true}}
 	if !known {

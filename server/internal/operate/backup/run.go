@@ -13,8 +13,8 @@ const minimumRetry = time.Minute
 // Status returns the state of backups.
 func (b *Backup) Status() studio.BackupStatus { return *b.status.Load() }
 
-// Run makes backups until ctx is done. It retries after a failure, at first after a minute and later with each
-// interval, and logs when backups begin to fail and when they succeed again.
+// Run makes backups until ctx is done. It retries after a failure, at first after a minute and then after twice as long
+// each time, up to the interval, and logs when backups begin to fail and when they succeed again.
 func (b *Backup) Run(ctx context.Context) {
 	var retry time.Duration
 	for ctx.Err() == nil {
