@@ -118,24 +118,26 @@ func eraseSubjects(ctx context.Context, tx transaction, ids []string, userID str
 		AND NOT EXISTS (SELECT 1 FROM upload_uses u WHERE u.upload_id = uploads.id) RETURNING key`, where.args...)
 }
 
-// uploadUse is an upload that is an input of a subject.
-type uploadUse struct{ subjectID, uploadID string }
+// uploadUse is an upload in the request of a subject of a user.
+type uploadUse struct{ subjectID, userID, uploadID string }
 
+// insertUses leaves the uploads of other users out: who knows the URL of a file must not keep it from being erased.
+//
 //nolint:gochecknoglobals // a constant
-var insertUses = newRowStatement(useColumns,
-	func(u uploadUse) []any { return []any{u.subjectID, u.uploadID} }, insertInto("upload_uses", useColumns))
-
-const useColumns = `subject_id text, upload_id text`
+var insertUses = newRowStatement(`subject_id text, user_id text, upload_id text`,
+	func(u uploadUse) []any { return []any{u.subjectID, u.userID, u.uploadID} }, func(dialect) string {
+		return `INSERT INTO upload_uses (subject_id, upload_id) SELECT r.subject_id, u.id FROM r JOIN uploads u ON u.id = r.upload_id AND u.user_id = r.user_id`
+	})
 
 // maxUses bounds the uploads of a request that are its inputs. Further ones are in members that are not known.
 const maxUses = 10
 
-// uploadUses returns the uploads that the requests of new subjects use.
+// uploadUses returns the uploads in the requests of new subjects.
 func uploadUses(group []*creation) (uses []uploadUse) {
 	for _, c := range group {
 		ids := studio.UploadIDs(c.subject.Request)
 		for _, id := range ids[:min(maxUses, len(ids))] {
-			uses = append(uses, uploadUse{c.subject.ID, id})
+			uses = append(uses, uploadUse{c.subject.ID, c.subject.UserID, id})
 		}
 	}
 	return uses

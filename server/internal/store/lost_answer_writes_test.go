@@ -141,8 +141,8 @@ var writes = []lostWrite{
 	{name: "DeleteSubject", prepare: after(func(c lostCall) error {
 		upload, s := uuid.NewString(), avatarOf(c.run, c.run+"a")
 		s.Request = []byte(`{"base_video_url":"/uploads/` + upload + `/file"}`)
-		create(c.T, c.Store, s)
-		return c.AddUpload(c.Context(), studio.Upload{ID: upload, UserID: c.run, CreatedAt: noon(), ExpiresAt: noon()}, 9)
+		check(c, c.AddUpload(c.Context(), studio.Upload{ID: upload, UserID: c.run, CreatedAt: noon(), ExpiresAt: noon()}, 9))
+		return errorOf(c.CreateSubject(c.Context(), s, studio.IdempotencyKey{}))
 	}, func(c lostCall) error {
 		return errorOf(c.DeleteSubject(c.Context(), c.run, "", studio.Avatar, c.run+"a", noon(), noon().Add(-time.Hour)))
 	})},

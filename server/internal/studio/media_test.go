@@ -77,15 +77,15 @@ func TestDelete_erasesUnusedUploads(t *testing.T) {
 			check(t, err)
 			return made.Key, url
 		}
-		create := func(urls ...string) string {
-			made := try(service.CreateLipsync(t.Context(), studio.Creation{UserID: ada.ID, Request: []byte(`{"video_url":"` + strings.Join(urls, `","audio_url":"`) + `"}`)}))(t)
+		create := func(user studio.User, urls ...string) string {
+			made := try(service.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: []byte(`{"video_url":"` + strings.Join(urls, `","audio_url":"`) + `"}`)}))(t)
 			return made.ID
 		}
 		_, own := upload(ada)
 		shared, sharedURL := upload(ada)
 		foreign, foreignURL := upload(bob)
 		unused, _ := upload(ada)
-		first, second := create(own, sharedURL), create(sharedURL, foreignURL)
+		first, second, _ := create(ada, own, sharedURL), create(ada, sharedURL, foreignURL), create(bob, own, sharedURL)
 
 		wantKeys := func(want ...string) {
 			t.Helper()
