@@ -22,7 +22,7 @@
 // value.
 //
 // [Load] compiles the document once. It ignores nothing: unknown members, keywords with a value of the wrong
-// type, and unexpected nulls are errors with file, line and column, all of them at once. A body is parsed once,
+// type, and unexpected nulls are errors with file, line and column, all of them at once. A JSON body is parsed once,
 // which takes at most 5 bytes of memory for each byte of the body.
 //
 // The accepted JSON is strict (I-JSON, RFC 7493): duplicate names, invalid UTF-8, trailing data, and nesting
@@ -40,6 +40,7 @@
 //   - an integer must have no fraction and no exponent, and must fit int64 or its format, like its Go type
 //   - a date-time must be readable by time.Time: no leap second, no lower-case T or Z
 //   - an email address must have no quotes and no address literal
+//   - a regex must have at most 10,000 bytes
 //   - a format is an assertion, and an unknown format is an error of Load
 //
 // # Documents

@@ -44,9 +44,7 @@ func TestStore_Seal_encryptsKeysAndSecrets(t *testing.T) {
 		}
 		const first, second = "whsec_the-first-of-all", "whsec_the-second-of-them"
 		add(plain, first)
-		if _, err := plain.Key(t.Context(), "a-key", func() []byte { return []byte("key-in-clear") }); err != nil {
-			t.Fatal(err)
-		}
+		try(plain.Key(t.Context(), "a-key", func() []byte { return []byte("key-in-clear") }))(t)
 		keys := keyring.New()
 		check(t, keys.Create(t.TempDir()+"/studio.keys"))
 		sealed := openWith(t, dsn, keys)

@@ -240,9 +240,8 @@ func TestUpdateProject_copiesTheThumbnail(t *testing.T) {
 				}
 			}
 			if want != nil {
-				needed, err := service.MediaNeeded(t.Context(), want[0])
-				if !needed || err != nil {
-					t.Errorf("the thumbnail is not kept: %v", err)
+				if needed := try(service.MediaNeeded(t.Context(), want[0]))(t); !needed {
+					t.Error("the thumbnail is not kept")
 				}
 			}
 		}

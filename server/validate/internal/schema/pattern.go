@@ -41,6 +41,9 @@ func compilePattern(text string) (*pattern, error) {
 // isRegex reports whether text is a pattern of ECMA-262. It removes the syntax that only RE2 does not support
 // before compiling.
 func isRegex(text []byte) bool {
+	if len(text) > 10_000 { // a byte takes microseconds, and longer in a long text
+		return false
+	}
 	lacking := regexp.MustCompile(`\\\\|\\\[|\(\?(?:<?[=!])|\\[1-9][0-9]*|\\k<\w+>|\\[pP]\{\w+(?:=\w+)?\}|\{\d{4,}(?:,\d*)?\}|\{\d+,\d{4,}\}`)
 	plain := lacking.ReplaceAllStringFunc(string(text), func(found string) string {
 		switch {
