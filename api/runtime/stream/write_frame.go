@@ -31,14 +31,19 @@ func appendData(text, data []byte) []byte {
 
 // lineEnd returns the index of the first CR or LF, or -1. It is several times faster than [bytes.IndexAny].
 func lineEnd(text []byte) int {
-	lf := bytes.IndexByte(text, '\n')
-	if lf >= 0 {
-		text = text[:lf]
+	for most := 256; ; most *= 16 { // a line that CR ends is not searched for an LF far behind it
+		part := text[:min(most, len(text))]
+		end := bytes.IndexByte(part, '\n')
+		if end >= 0 {
+			part = part[:end]
+		}
+		if cr := bytes.IndexByte(part, '\r'); cr >= 0 {
+			return cr
+		}
+		if end >= 0 || len(part) == len(text) {
+			return end
+		}
 	}
-	if cr := bytes.IndexByte(text, '\r'); cr >= 0 {
-		return cr
-	}
-	return lf
 }
 
 // heartbeat returns what readers ignore between two items.
