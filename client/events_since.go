@@ -61,7 +61,7 @@ func (c *Client) EventsSince(ctx context.Context, since time.Time, options ...Ca
 					return
 				}
 			}
-			// The service ends the stream without an error when it shuts down.
+			// A stream may also end without an error.
 			if !stopped && pause(ctx, newCall(c, options).retry.MaxDelay-time.Since(began), nil) != nil {
 				give(nil, fmt.Errorf("client: following the events: %w", ctx.Err()))
 			}

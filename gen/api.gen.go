@@ -787,7 +787,7 @@ type Problem struct {
 	// | `too_many_webhook_tests` | 429 | The caller sent too many sample notifications. | Wait for `Retry-After`. |
 	// | `internal_server_error` | 500 | The service failed. Its log contains the cause with the request id. | Retry, and report the request id. |
 	// | `not_implemented` | 501 | This service does not implement the operation. | Do not use the operation. |
-	// | `service_busy` | 503 | The service is overloaded, or its database or storage is unavailable. | Wait for `Retry-After`. |
+	// | `service_busy` | 503 | The service is overloaded or shuts down, or its database or storage is unavailable. | Wait for `Retry-After`. |
 	//
 	// Examples: bad_request
 	Code *string `json:"code,omitempty"`

@@ -78,7 +78,7 @@ func toError(err error) *Error {
 		return &Error{Status: invalid.Status, Detail: invalid.Detail, Violations: violations, Err: invalid.Err}
 	}
 	if errors.Is(err, stream.ErrShutdown) {
-		return &Error{Status: http.StatusServiceUnavailable, Detail: "The service is shutting down."}
+		return &Error{Status: http.StatusServiceUnavailable, Code: "service_busy", Detail: "The service is shutting down."}
 	}
 	return internalError(err)
 }

@@ -76,7 +76,7 @@ func TestDaemon_streamsEvents(t *testing.T) {
 		}
 	}
 	go stop()
-	if _, data := there.next(t); !strings.Contains(data, `"status":503`) {
+	if _, data := there.next(t); !strings.Contains(data, `"code":"service_busy"`) {
 		t.Errorf("the stream ends with %s", data)
 	}
 	if text := readAll(t, page); !strings.HasPrefix(text, "event: state\n") {
