@@ -23,7 +23,7 @@ func workspaceCommand() *cli.Command {
 
 Example: studiod workspace list`),
 			described(leaf("member", "add a user to a workspace, or remove one", "WORKSPACE_ID EMAIL", []cli.Flag{
-				&cli.BoolFlag{Name: "remove", Usage: "remove the user, whose API keys for the workspace are then refused; projects of the user stay in the workspace"},
+				&cli.BoolFlag{Name: "remove", Usage: "remove the user, whose API keys for the workspace are then refused; projects of the user stay in the workspace, and the user can still change and delete them"},
 			}, onStudio(changeMember)),
 				`"studiod user list --workspace WORKSPACE_ID" lists the members.
 
