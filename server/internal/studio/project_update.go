@@ -131,7 +131,7 @@ func (s *Service) copyThumbnail(ctx context.Context, userID, subjectID, uploadID
 		err = ErrThumbnail
 	}
 	if err == nil {
-		name = "custom_thumbnail-" + upload.ID + path.Ext(upload.Key)
+		name = "custom_thumbnail-" + NewID() + path.Ext(upload.Key) // a concurrent change may erase an earlier copy
 		err = s.copyFile(ctx, ResultKey(subjectID, name), upload.Key)
 	}
 	if errors.Is(err, ErrNotFound) {
