@@ -33,8 +33,7 @@ func TestDocument_examplesMatchTheirSchemas(t *testing.T) {
 		}
 		for name := range body.at("content", media, "examples") {
 			text, _ := document.resolve(body.at("content", media, "examples", name))["value"].(string)
-			reader, err := stream.NewReader(strings.NewReader(text), media, 1<<20)
-			harness.Check(t, err)
+			reader := harness.Try(stream.NewReader(strings.NewReader(text), media, 1<<20))(t)
 			_, items, err := operation.ResponseHeader(http.StatusOK, http.Header{"Content-Type": {media}, "X-Request-Id": {"id"}})
 			harness.Check(t, err)
 			frame, err := reader.Next()

@@ -32,10 +32,8 @@ func serveChecked(t *testing.T, handler http.HandlerFunc) *httptest.Server {
 
 func get(t *testing.T, server *httptest.Server) *http.Response {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/p", nil)
-	harness.Check(t, err)
-	response, err := server.Client().Do(r)
-	harness.Check(t, err)
+	r := harness.Try(http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/p", nil))(t)
+	response := harness.Try(server.Client().Do(r))(t)
 	t.Cleanup(func() { _ = response.Body.Close() })
 	return response
 }
@@ -68,8 +66,7 @@ func TestCheckResponses_rejectsInvalidResponses(t *testing.T) {
 			_, _ = io.WriteString(w, c.body)
 		})
 		response := get(t, server)
-		body, err := io.ReadAll(response.Body)
-		harness.Check(t, err)
+		body := harness.Try(io.ReadAll(response.Body))(t)
 		if response.StatusCode != c.want || c.want == 500 && strings.Contains(string(body), c.body) {
 			t.Errorf("%+v: got %d %q", c, response.StatusCode, body)
 		}

@@ -70,7 +70,7 @@ func TestPage(t *testing.T) {
 	tab.Faults() // the 401, because no user is logged in
 	tab.Inspect("docs")
 	for _, scheme := range []string{"light", "dark"} {
-		tab.Prefer(scheme)
+		tab.Prefer(browsertest.ColorScheme, scheme)
 		background := browsertest.Read(tab, chromedp.Evaluate[string](`new Promise(resolve =>
 			requestAnimationFrame(() => requestAnimationFrame(() => resolve(getComputedStyle(document.body).backgroundColor))))`, chromedp.EvalAwaitPromise))
 		if isDark := background != "rgb(255, 255, 255)"; isDark != (scheme == "dark") {

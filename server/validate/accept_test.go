@@ -218,7 +218,5 @@ webhooks:
 			t.Errorf("%s: got %s, want %s", test.path, got, test.want)
 		}
 	}
-	if err := o.Response(204, http.Header{}, nil); err != nil {
-		t.Error(err)
-	}
+	harness.Check(t, o.Response(204, http.Header{}, nil))
 }

@@ -26,8 +26,7 @@ func TestHelp_isAsWideAsTheTerminal(t *testing.T) {
 		go func() { done <- root.Run(t.Context(), []string{"paint", "add", "--help"}) }()
 		help, buffer := "", make([]byte, 4096)
 		for !strings.Contains(help, "show help") {
-			n, err := person.Read(buffer)
-			harness.Check(t, err)
+			n := harness.Try(person.Read(buffer))(t)
 			help += string(buffer[:n])
 		}
 		harness.Check(t, <-done)

@@ -154,8 +154,7 @@ func TestFormat_appendsWhatReaderReads(t *testing.T) {
 		lines: {{Data: []byte("{}")}, {Data: []byte("1")}},
 	} {
 		format, _ := stream.FormatOf(contentType)
-		body, err := format.Append(nil, items[0])
-		harness.Check(t, err)
+		body := harness.Try(format.Append(nil, items[0]))(t)
 		body = harness.Try(format.Append(body, items[1]))(t)
 		got, err := read(t, contentType, string(body))
 		if err != io.EOF || len(got) != 3 || got[0] != item(items[0]) || got[1] != item(items[1]) {

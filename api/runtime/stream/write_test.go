@@ -117,9 +117,7 @@ func TestSend_sendsNothingWithoutAnIterator(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			recorder := httptest.NewRecorder()
 			w, _, stop := stream.Open(recorder, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
-			if err := send(w); err != nil {
-				t.Error(err)
-			}
+			harness.Check(t, send(w))
 			stop()
 			time.Sleep(2 * stream.Heartbeat)
 			if got := recorder.Body.String(); got != "" {
@@ -168,9 +166,7 @@ func TestSend_endsWhenTheServerShutsDown(t *testing.T) {
 	server := httptest.NewServer(sends(lines, untilDone(ended)))
 	t.Cleanup(server.Close)
 	first, second := get(t, server.Client(), server.URL), get(t, server.Client(), server.URL)
-	if err := server.Config.Shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
+	harness.Check(t, server.Config.Shutdown(t.Context()))
 	for _, response := range []*http.Response{first, second} {
 		if err := <-ended; !errors.Is(err, stream.ErrShutdown) {
 			t.Error(err)

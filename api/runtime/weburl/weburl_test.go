@@ -77,8 +77,7 @@ func TestParse_writesOneFormOfAHost(t *testing.T) {
 
 func TestResolve_encodesWhatTheLocationHas(t *testing.T) {
 	t.Parallel()
-	base, err := url.Parse("https://a.example/b/c?d")
-	harness.Check(t, err)
+	base := harness.Try(url.Parse("https://a.example/b/c?d"))(t)
 	for reference, want := range map[string]string{
 		"/é?é":                   "https://a.example/%C3%A9?%C3%A9",
 		"x y/%2F|":               "https://a.example/b/x%20y/%2F%7C",

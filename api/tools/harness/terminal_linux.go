@@ -13,14 +13,12 @@ import (
 func OpenTerminal(t testing.TB) (person, program *os.File) {
 	t.Helper()
 	open := func(name string) *os.File {
-		file, err := os.OpenFile(name, os.O_RDWR|syscall.O_NOCTTY, 0)
-		Check(t, err)
+		file := Try(os.OpenFile(name, os.O_RDWR|syscall.O_NOCTTY, 0))(t)
 		t.Cleanup(func() { _ = file.Close() })
 		return file
 	}
 	person = open("/dev/ptmx")
 	Check(t, unix.IoctlSetPointerInt(int(person.Fd()), unix.TIOCSPTLCK, 0))
-	number, err := unix.IoctlGetInt(int(person.Fd()), unix.TIOCGPTN)
-	Check(t, err)
+	number := Try(unix.IoctlGetInt(int(person.Fd()), unix.TIOCGPTN))(t)
 	return person, open(fmt.Sprintf("/dev/pts/%d", number))
 }

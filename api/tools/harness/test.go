@@ -66,8 +66,7 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 // Run starts a command that is killed after the test. If the test fails, it shows the end of the log.
 func Run(t testing.TB, command *exec.Cmd) *Process {
 	t.Helper()
-	p, err := start(command)
-	Check(t, err)
+	p := Try(start(command))(t)
 	t.Cleanup(func() {
 		p.Close()
 		if t.Failed() {

@@ -119,9 +119,7 @@ func runDaemon(t *testing.T, cfg daemonConfig) (d *daemon, stop func()) {
 	go func() { stopped <- d.run(ctx) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
-		if err := <-stopped; err != nil {
-			t.Error(err)
-		}
+		check(t, <-stopped)
 	})
 	t.Cleanup(stop)
 	return d, stop

@@ -91,9 +91,7 @@ func TestPostgres_clockSetBackDelaysNoDelivery(t *testing.T) {
 	db := studiotest.OpenSQL(t, dsn)
 	exec := func(statement string) {
 		t.Helper()
-		if _, err := db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
+		try(db.ExecContext(t.Context(), statement))(t)
 	}
 	exec(`CREATE TABLE clock (ahead INTERVAL NOT NULL)`)
 	exec(`INSERT INTO clock VALUES ('1 hour')`)

@@ -89,15 +89,11 @@ func TestStore_makesNoDirectoryAnewThatIsGone(t *testing.T) {
 	if _, err := s.Open(t.Context(), missing); !errors.Is(err, studio.ErrNotFound) {
 		t.Errorf("a file that does not exist: %v", err)
 	}
-	if _, err := open(cfg); err != nil {
-		t.Error(err)
-	}
+	try(open(cfg))(t)
 	check(t, os.RemoveAll(dir))
 	check(t, os.Mkdir(dir, 0o700))
 	check(t, os.WriteFile(filepath.Join(dir, media.Mark), nil, 0o600)) // begins there again
-	if s, err = open(cfg); err != nil {
-		t.Fatal(err)
-	}
+	s = try(open(cfg))(t)
 	check(t, calls["Write"]())
 	if _, err := open(media.Config{Bucket: cfg.Bucket + "2", Key: cfg.Key, Places: cfg.Places}); err != nil {
 		t.Errorf("another directory: %v", err)

@@ -38,8 +38,7 @@ func TestTemplate_Match(t *testing.T) {
 		{"/x{a}.{b}y", "/x1.2y", "1 2"},
 		{"/x{a}.{b}y", "/x1.y", "no"},
 	} {
-		template, err := pathtemplate.Parse(test.template)
-		harness.Check(t, err)
+		template := harness.Try(pathtemplate.Parse(test.template))(t)
 		values, ok := template.Match(test.path)
 		got := strings.Join(values, " ")
 		if !ok {

@@ -224,9 +224,7 @@ func setupIn(t *testing.T, dir, behaviour string, limits render.Limits) fixture 
 	})
 	check(t, err)
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		check(t, s.Close())
 		if left, _ := os.ReadDir(s.dir); len(left) != 0 {
 			t.Errorf("%v is left", left)
 		}

@@ -85,8 +85,7 @@ func TestInputs_Fetch_acceptsOnlyMedia(t *testing.T) {
 		if strings.HasSuffix(test.url, "?endless") {
 			path = os.DevNull
 		}
-		file, err := os.Create(path)
-		harness.Check(t, err)
+		file := try(os.Create(path))(t)
 		err = errors.Join(inputs.Fetch(t.Context(), test.subject, test.url, file), file.Close())
 		failure, failed := errors.AsType[*studio.RenderError](err)
 		if failed != (test.reason != "") || failed && (failure.Reason != test.reason || failure.Retry != test.retry) {

@@ -74,12 +74,6 @@ func onEachDatabase(t *testing.T, test func(s *poolFixture)) {
 	})
 }
 
-// onRealPostgres runs a test on PostgreSQL outside of a bubble.
-func onRealPostgres(t *testing.T, test func(s *poolFixture)) {
-	t.Helper()
-	(&poolFixture{t: t, dsn: studiotest.NewPostgres(t)}).run(test)
-}
-
 // pool returns a pool that learns of due renderings without polling.
 func (s *poolFixture) pool() *render.Pool {
 	pool := render.New(render.Config{
@@ -258,7 +252,7 @@ func TestPostgres_leavesRenderingsToFreeWorkers(t *testing.T) {
 	for name, workers := range map[string]int{"busy": 1, "none": -1} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onRealPostgres(t, func(s *poolFixture) {
+			(&poolFixture{t: t, dsn: studiotest.NewPostgres(t)}).run(func(s *poolFixture) {
 				busy, release := make(chan struct{}), make(chan struct{})
 				s.renderer = func(context.Context, studio.Subject) (studio.Rendering, error) {
 					close(busy)

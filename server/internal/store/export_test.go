@@ -56,9 +56,7 @@ func (s *Store) Pragma(t *testing.T, pool, name string) []string {
 		values = append(values, value)
 	}
 	for _, connection := range connections {
-		if err := connection.Close(); err != nil {
-			t.Error(err)
-		}
+		harness.Check(t, connection.Close())
 	}
 	return values
 }

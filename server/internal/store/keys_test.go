@@ -103,12 +103,8 @@ func TestStore_Seal_bindsAValueToItsRow(t *testing.T) {
 		var users []studio.User
 		for _, name := range []string{"ada", "bob"} {
 			users = append(users, studiotest.AddUser(t, service, name+"@example.com"))
-			if _, err := service.WebhookSecrets(t.Context(), users[len(users)-1].ID); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := db.Key(t.Context(), name, func() []byte { return []byte(name) }); err != nil {
-				t.Fatal(err)
-			}
+			try(service.WebhookSecrets(t.Context(), users[len(users)-1].ID))(t)
+			try(db.Key(t.Context(), name, func() []byte { return []byte(name) }))(t)
 		}
 		for _, swap := range []string{
 			fmt.Sprintf(`UPDATE webhook_secrets SET secret = (SELECT secret FROM webhook_secrets WHERE user_id = '%s') WHERE user_id = '%s'`, users[0].ID, users[1].ID),

@@ -15,8 +15,7 @@ import (
 // An operation whose method is safe is limited as a read, and all other operations are not.
 func TestClassOf_followsTheDocument(t *testing.T) {
 	t.Parallel()
-	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
-	harness.Check(t, err)
+	document := harness.Try(openapi3.NewLoader().LoadFromData(api.Spec))(t)
 	of := make(map[class]int)
 	for path, item := range document.Paths.Map() {
 		for method, operation := range item.Operations() {

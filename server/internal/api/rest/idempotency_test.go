@@ -20,8 +20,7 @@ import (
 func TestIdempotencyKey_getsTheFirstResponse(t *testing.T) {
 	t.Parallel()
 	const avatars, videos, lipsyncs, replays = "/v1/avatars/create_avatar", "/v1/avatars/create_video", "/v1/lipsync/create_lipsync", "/v1/events/replay"
-	document, err := document()
-	harness.Check(t, err)
+	document := harness.Try(document())(t)
 	paths := []string{avatars, videos, lipsyncs, replays}
 	for path, item := range document.Paths.Map() {
 		if item.Post != nil && item.Post.Parameters.GetByInAndName("header", "Idempotency-Key") != nil && !slices.Contains(paths, path) {

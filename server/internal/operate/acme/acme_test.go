@@ -18,8 +18,7 @@ import (
 
 func open(t *testing.T, dsn, authority string) *Manager {
 	t.Helper()
-	m, err := New("studio.example.com", authority)
-	harness.Check(t, err)
+	m := harness.Try(New("studio.example.com", authority))(t)
 	harness.Check(t, m.Open(t.Context(), studiotest.Open(t, dsn)))
 	return m
 }

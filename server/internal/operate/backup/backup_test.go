@@ -356,9 +356,7 @@ func TestBackup_keepsWhatItNeedsAndWhatIsNotItsOwn(t *testing.T) {
 	if gone := m.keys(goneFolder); len(gone) != 0 {
 		t.Errorf("%v are left", gone)
 	}
-	if _, err := os.Stat(foreign); err != nil {
-		t.Error(err)
-	}
+	try(os.Stat(foreign))(t)
 	if _, err := os.Stat(half); err == nil {
 		t.Error("half an upload is left")
 	}

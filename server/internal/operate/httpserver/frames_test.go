@@ -70,8 +70,6 @@ func (c *peer) request(end bool) error {
 	return c.WriteHeaders(http2.HeadersFrameParam{StreamID: c.stream, BlockFragment: c.block, EndHeaders: true, EndStream: end})
 }
 
-func ignore(*http2.Framer, http2.Frame) {}
-
 // A flood of any frame of which no handler reads much closes the connection soon, and no other one.
 func TestListener_closesConnectionsThatFloodWithFrames(t *testing.T) {
 	t.Parallel()
@@ -119,7 +117,7 @@ func TestListener_closesConnectionsThatFloodWithFrames(t *testing.T) {
 				other := p.http2("192.0.2.2")
 				defer other.CloseIdleConnections()
 				ask(t, other)
-				c := newPeer(t, p, ignore)
+				c := newPeer(t, p, func(*http2.Framer, http2.Frame) {})
 				if flood.before != nil {
 					harness.Check(t, flood.before(c))
 				}

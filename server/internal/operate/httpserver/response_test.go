@@ -139,9 +139,7 @@ func TestListener_sparesResponsesThatMakeProgress(t *testing.T) {
 		reading, stalled := dial("192.0.2.1")(size), dial("192.0.2.2")(size)
 		for range 12 {
 			time.Sleep(100 * time.Millisecond)
-			if _, err := io.CopyN(io.Discard, reading.Body, 64<<10); err != nil {
-				t.Fatal(err)
-			}
+			harness.Try(io.CopyN(io.Discard, reading.Body, 64<<10))(t)
 		}
 		if complete(stalled, size) {
 			t.Error("the other response is not aborted")
@@ -200,9 +198,7 @@ func TestListener_evictsHTTP2ConnectionsThatHardlyRead(t *testing.T) {
 				other := counted(p.http2(fmt.Sprint("192.0.2.", 2+i)), &dials)
 				all = append(all, other)
 				defer other.CloseIdleConnections()
-				if err := ask(other, ""); err != nil {
-					t.Error(err)
-				}
+				harness.Check(t, ask(other, ""))
 			}
 			for _, other := range all[:min(unread, len(all))] {
 				if err := ask(other, ""); err != nil || dials != others+1 {
@@ -227,9 +223,7 @@ func TestListener_closesHTTP2ConnectionsThatAcceptNoData(t *testing.T) {
 	}, func(t *testing.T, p *pipes) {
 		deaf := tls.Client(p.raw("192.0.2.1"), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}, MaxVersion: tls.VersionTLS12})
 		harness.Check(t, deaf.HandshakeContext(t.Context()))
-		if _, err := io.WriteString(deaf, http2.ClientPreface); err != nil {
-			t.Fatal(err)
-		}
+		harness.Try(io.WriteString(deaf, http2.ClientPreface))(t)
 		framer := http2.NewFramer(deaf, nil)
 		_ = framer.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 20})
 		_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: getBlock(), EndHeaders: true, EndStream: true})

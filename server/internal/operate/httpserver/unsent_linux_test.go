@@ -30,9 +30,7 @@ func TestListener_limitsUnsentData(t *testing.T) {
 	}}
 	c := harness.Try(dialer.DialContext(t.Context(), "tcp", address))(t)
 	defer func() { _ = c.Close() }()
-	if _, err := io.WriteString(c, get); err != nil {
-		t.Fatal(err)
-	}
+	harness.Try(io.WriteString(c, get))(t)
 	if n := <-written; n > 256<<10 {
 		t.Errorf("%d bytes are written", n)
 	}

@@ -19,8 +19,7 @@ func TestSockets_Listen_usesTheSocketOfTheAddress(t *testing.T) {
 		{"0.0.0.0", "127.0.0.1", "set ListenStream"},
 		{"127.0.0.1", "0.0.0.0", "set ListenStream"},
 	} {
-		given, err := new(net.ListenConfig).Listen(t.Context(), "tcp", net.JoinHostPort(test.given, "0"))
-		harness.Check(t, err)
+		given := harness.Try(new(net.ListenConfig).Listen(t.Context(), "tcp", net.JoinHostPort(test.given, "0")))(t)
 		defer func() { _ = given.Close() }()
 		s := &Sockets{unused: []net.Listener{given}}
 		_, port, err := net.SplitHostPort(s.Addr())
@@ -30,7 +29,6 @@ func TestSockets_Listen_usesTheSocketOfTheAddress(t *testing.T) {
 			t.Errorf("%+v: %v, %v", test, got, err)
 		}
 	}
-	other, err := (&Sockets{}).Listen(t.Context(), "127.0.0.1:0")
-	harness.Check(t, err)
+	other := harness.Try((&Sockets{}).Listen(t.Context(), "127.0.0.1:0"))(t)
 	harness.Check(t, other.Close())
 }

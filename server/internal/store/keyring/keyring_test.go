@@ -57,8 +57,7 @@ func TestKeyring_rotatesTheKeysOfAFile(t *testing.T) {
 	if err := keyring.New().Create(path); !errors.Is(err, os.ErrExist) {
 		t.Errorf("a file that there is: %v", err)
 	}
-	other, err := keyring.Load(path)
-	check(t, err)
+	other := harness.Try(keyring.Load(path))(t)
 	old := first.Seal("a secret", "here")
 	check(t, first.Rotate())
 	sealed := first.Seal("a secret", "here")
@@ -93,8 +92,7 @@ func TestKeyring_concurrentRotationsLoseNoKey(t *testing.T) {
 		})
 	}
 	rotating.Wait()
-	keys, err := keyring.Load(path)
-	check(t, err)
+	keys := harness.Try(keyring.Load(path))(t)
 	if n := len(keys.IDs()); n != 1+rotations {
 		t.Errorf("the file has %d keys, want %d", n, 1+rotations)
 	}

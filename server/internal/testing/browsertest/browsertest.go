@@ -31,6 +31,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
+// ColorScheme is the preference for a color scheme, "light" or "dark"; see [Tab.Prefer].
+const ColorScheme = "prefers-color-scheme"
+
 // testTimeout bounds the start of a browser and a test. It is long, because the machine may be busy.
 const testTimeout = 10 * time.Minute
 
@@ -234,19 +237,8 @@ func (tab *Tab) DisableScripts() {
 	call(tab, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 }
 
-// Prefer sets the preferred color scheme, "light" or "dark".
-func (tab *Tab) Prefer(scheme string) {
-	tab.t.Helper()
-	tab.prefer("prefers-color-scheme", scheme)
-}
-
-// PreferStillness sets the preference for pages that do not move, until [Tab.Prefer] is called.
-func (tab *Tab) PreferStillness() {
-	tab.t.Helper()
-	tab.prefer("prefers-reduced-motion", "reduce")
-}
-
-func (tab *Tab) prefer(feature, value string) {
+// Prefer sets a preference, such as [ColorScheme] or "prefers-reduced-motion", and clears all others.
+func (tab *Tab) Prefer(feature, value string) {
 	tab.t.Helper()
 	preference := []*emulation.MediaFeature{{Name: feature, Value: value}}
 	call(tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: preference})
@@ -269,7 +261,7 @@ func (tab *Tab) Clipboard() string {
 func (tab *Tab) Inspect(name string) {
 	tab.t.Helper()
 	for _, scheme := range []string{"light", "dark"} {
-		tab.Prefer(scheme)
+		tab.Prefer(ColorScheme, scheme)
 		for _, width := range []int64{1440, 768, 360} {
 			if scheme == "dark" && width != 360 { // only the colors differ
 				continue
@@ -317,7 +309,7 @@ func (tab *Tab) Picture(name string) {
 	if *readme == "" {
 		return
 	}
-	tab.Prefer("light")
+	tab.Prefer(ColorScheme, "light")
 	tab.Do(chromedp.EmulateViewport(1200, 800))
 	Read(tab, chromedp.Evaluate[int64](layoutWidth, chromedp.EvalAwaitPromise))
 	params := page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatWebp, Quality: new(int64(90))}

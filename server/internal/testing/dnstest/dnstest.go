@@ -12,16 +12,15 @@ import (
 	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
 // Serve starts a DNS server for TCP until the end of the test, and returns its address. lookup returns the addresses of
 // a name, or nil if the name does not exist.
 func Serve(tb testing.TB, lookup func(name string) []string) string {
 	tb.Helper()
-	listener, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	listener := harness.Try(new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0"))(tb)
 	var work sync.WaitGroup
 	work.Go(func() {
 		for {

@@ -11,6 +11,7 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver pgx with database/sql
 
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
@@ -23,10 +24,7 @@ func OpenSQL(t testing.TB, dsn string) *sql.DB {
 	if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
 		driver, dsn = "sqlite", "file:"+path+"?_txlock=immediate&_pragma=synchronous(FULL)&_pragma=busy_timeout(10000)"
 	}
-	db, err := sql.Open(driver, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := harness.Try(sql.Open(driver, dsn))(t)
 	db.SetMaxOpenConns(1)
 	t.Cleanup(func() { _ = db.Close() })
 	return db

@@ -1,6 +1,10 @@
 package studiotest
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+)
 
 // SmallDiskSize is the size of the disk of [SmallDisk], in bytes.
 const SmallDiskSize = 4 << 20
@@ -13,11 +17,7 @@ func SmallDisk(t testing.TB) (dir string) {
 	if err := mountDisk(dir); err != nil {
 		t.Skipf("no small disk can be mounted, which takes root on Linux: %v", err)
 	}
-	t.Cleanup(func() {
-		if err := unmountDisk(dir); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { harness.Check(t, unmountDisk(dir)) })
 	return dir
 }
 

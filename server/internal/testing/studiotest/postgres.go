@@ -92,14 +92,11 @@ func NewPostgres(t testing.TB) (dsn string) {
 	if os.Getenv(postgresVariable) != "" {
 		return NewSchema(t, server)
 	}
-	m, err := migratedPostgres()
-	harness.Check(t, err)
+	m := harness.Try(migratedPostgres())(t)
 	name := newName()
 	harness.Check(t, m.exec("CREATE DATABASE "+name+" TEMPLATE "+m.template+" STRATEGY FILE_COPY"))
 	t.Cleanup(func() { harness.Check(t, m.exec("DROP DATABASE "+name+" WITH (FORCE)")) })
-	dsn, err = changeDSN(server, name, url.Values{"pool_max_conns": {testConnections}})
-	harness.Check(t, err)
-	return dsn
+	return harness.Try(changeDSN(server, name, url.Values{"pool_max_conns": {testConnections}}))(t)
 }
 
 // NewEmptyPostgres is like [NewPostgres], but the database has no tables.
@@ -132,9 +129,7 @@ func NewSchema(t testing.TB, server string) (dsn string) {
 	schema := newName()
 	harness.Check(t, administer(server, "CREATE SCHEMA "+schema))
 	t.Cleanup(func() { harness.Check(t, administer(server, "DROP SCHEMA "+schema+" CASCADE")) })
-	dsn, err := changeDSN(server, "", url.Values{"search_path": {schema}, "pool_max_conns": {testConnections}})
-	harness.Check(t, err)
-	return dsn
+	return harness.Try(changeDSN(server, "", url.Values{"search_path": {schema}, "pool_max_conns": {testConnections}}))(t)
 }
 
 func newName() string { return "test_" + strings.ToLower(rand.Text()) }
@@ -208,11 +203,7 @@ func NewCluster(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
 	cluster, err := StartCluster(settings...)
 	skipWithoutPostgres(t, err)
-	t.Cleanup(func() {
-		if err := cluster.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { harness.Check(t, cluster.Close()) })
 	return cluster
 }
 

@@ -37,14 +37,11 @@ type Proxy struct {
 // NewProxy starts a proxy that ends with the test.
 func NewProxy(t testing.TB, dsn string) *Proxy {
 	t.Helper()
-	config, err := pgx.ParseConfig(dsn)
-	harness.Check(t, err)
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	harness.Check(t, err)
+	config := harness.Try(pgx.ParseConfig(dsn))(t)
+	listener := harness.Try(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	p := &Proxy{listener: listener, closed: make(chan struct{}), dead: make(chan struct{}), clients: make(map[net.Conn]struct{})}
 	p.network, p.address = pgconn.NetworkAddress(config.Host, config.Port)
-	through, err := url.Parse(dsn)
-	harness.Check(t, err)
+	through := harness.Try(url.Parse(dsn))(t)
 	query := through.Query()
 	query.Del("host")
 	query.Del(connectTimeout) // it is short, for tests of a server that does not respond
@@ -149,7 +146,8 @@ func (p *Proxy) forward(client net.Conn, dead chan struct{}) {
 		return
 	}
 	var responses sync.WaitGroup
-	requests := newRequestReader(p.loses)
+	requests := &requestReader{loses: p.loses, prepared: make(map[string]string)}
+	requests.messages = pgproto3.NewBackend(&requests.received, nil)
 	responses.Go(func() { p.copy(client, server, dead, requests, false) })
 	p.copy(server, client, dead, requests, true)
 	_ = server.Close()
@@ -216,12 +214,6 @@ type requestReader struct {
 	begun    bool              // the first message, which has no type, was read
 	prepared map[string]string
 	queries  []string // of the request so far
-}
-
-func newRequestReader(loses func(queries []string) bool) *requestReader {
-	r := &requestReader{loses: loses, prepared: make(map[string]string)}
-	r.messages = pgproto3.NewBackend(&r.received, nil)
-	return r
 }
 
 // read reads what the client has sent. The answer to a request that it completes may be lost.

@@ -15,6 +15,7 @@ import (
 	"github.com/oasdiff/yaml"
 
 	"github.com/avatarstudio/avatarstudio/api"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
@@ -34,11 +35,7 @@ var commonHeaders = []string{
 // NewResponseChecker returns a checker of the embedded document. The document is parsed once per process.
 func NewResponseChecker(t testing.TB) *ResponseChecker {
 	t.Helper()
-	checker, err := readResponseChecker()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return checker
+	return harness.Try(readResponseChecker())(t)
 }
 
 var readResponseChecker = sync.OnceValues(func() (*ResponseChecker, error) {

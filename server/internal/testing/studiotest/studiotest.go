@@ -85,8 +85,7 @@ var templateSQLite = sync.OnceValues(func() (file []byte, err error) {
 func NewSQLite(t testing.TB) (dsn string) {
 	t.Helper()
 	dsn = NewEmptySQLite(t)
-	file, err := templateSQLite()
-	harness.Check(t, err)
+	file := harness.Try(templateSQLite())(t)
 	harness.Check(t, os.WriteFile(strings.TrimPrefix(dsn, "sqlite:"), file, 0o600))
 	return dsn
 }
@@ -104,15 +103,8 @@ func NewEmptySQLite(t testing.TB) (dsn string) {
 // Open opens a database and closes it after the test.
 func Open(t testing.TB, dsn string) *store.Store {
 	t.Helper()
-	db, err := store.Open(context.Background(), dsn, store.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := harness.Try(store.Open(context.Background(), dsn, store.Config{}))(t)
+	t.Cleanup(func() { harness.Check(t, db.Close()) })
 	return db
 }
 
@@ -152,8 +144,7 @@ func DeleteUser(ctx context.Context, service *studio.Service, email string) erro
 func FinishReplays(t testing.TB, db *store.Store, now time.Time) {
 	t.Helper()
 	for {
-		next, err := db.ReplayNext(context.Background(), now)
-		harness.Check(t, err)
+		next := harness.Try(db.ReplayNext(context.Background(), now))(t)
 		if next.IsZero() || next.After(now) {
 			return
 		}
@@ -220,11 +211,7 @@ func (Webhooks) Send(_ context.Context, message sender.Message) sender.Attempt {
 // AddUser adds a user with the password "password".
 func AddUser(t testing.TB, service *studio.Service, email string) studio.User {
 	t.Helper()
-	user, err := service.AddUser(t.Context(), "", email, "password")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return user
+	return harness.Try(service.AddUser(t.Context(), "", email, "password"))(t)
 }
 
 // WeakPasswords is like passwords.Argon2id with argon2id in 64 KiB instead of 19 MiB, for tests of programs that check

@@ -197,10 +197,10 @@ func TestBrowser_showsMovingThumbnailsAndShares(t *testing.T) {
 	}
 	focus := chromedp.Evaluate[chromedp.Void](`document.querySelector(".card h2 a").focus()`)
 	moving("0 of 0")
-	tab.PreferStillness()
+	tab.Prefer("prefers-reduced-motion", "reduce")
 	tab.Do(focus)
 	moving("0 of 0")
-	tab.Prefer("light")
+	tab.Prefer(browsertest.ColorScheme, "light")
 	moving("1 of 1")
 	tab.Inspect("gallery")
 	tab.Do(focus, chromedp.KeyEvent("\r"), chromedp.WaitVisible(".state video"), chromedp.Click(`button[value="true"]`))

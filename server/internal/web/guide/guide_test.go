@@ -16,12 +16,10 @@ import (
 // Each relative link of the guide, the README and the page for contributors leads to a file.
 func TestLinks_resolve(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("*.md")
-	harness.Check(t, err)
+	files := harness.Try(filepath.Glob("*.md"))(t)
 	links := 0
 	for _, file := range append(files, "../../../../README.md", "../../../../.github/CONTRIBUTING.md") {
-		content, err := os.ReadFile(file)
-		harness.Check(t, err)
+		content := harness.Try(os.ReadFile(file))(t)
 		prose := regexp.MustCompile("(?ms)^```.*?^```").ReplaceAllString(string(content), "")
 		for _, link := range regexp.MustCompile(`\]\(([^)#]+)[^)]*\)`).FindAllStringSubmatch(prose, -1) {
 			if strings.HasPrefix(link[1], "https:") {
@@ -42,8 +40,7 @@ func TestLinks_resolve(t *testing.T) {
 // without the extension of the files.
 func TestHandler_servesPages(t *testing.T) {
 	t.Parallel()
-	handler, err := guide.New()
-	harness.Check(t, err)
+	handler := harness.Try(guide.New())(t)
 	get := func(method, path string) *httptest.ResponseRecorder {
 		response := httptest.NewRecorder()
 		http.StripPrefix("/help", handler).ServeHTTP(response, httptest.NewRequestWithContext(t.Context(), method, "/help"+path, nil))

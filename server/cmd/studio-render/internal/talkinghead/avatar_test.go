@@ -19,14 +19,11 @@ func TestMakeAvatar_canSpeak(t *testing.T) {
 	harness.SkipShort(t, "that of studio-render makes an avatar that speaks")
 	harness.Need(t, "ffmpeg", "ffprobe", "espeak-ng")
 	dir := t.TempDir()
-	avatar, err := talkinghead.Config{}.MakeAvatar(t.Context(), clip(t, "15", steady), dir)
-	harness.Check(t, err)
+	avatar := harness.Try(talkinghead.Config{}.MakeAvatar(t.Context(), clip(t, "15", steady), dir))(t)
 	if slices.ContainsFunc(avatar.Checks, func(c protocol.Check) bool { return c.Status == protocol.Failed || c.Message == "" }) || len(avatar.Checks) == 0 {
 		t.Errorf("checks are %+v", avatar.Checks)
 	}
-	if _, err := os.Stat(avatar.Thumbnail); err != nil {
-		t.Error(err)
-	}
+	harness.Try(os.Stat(avatar.Thumbnail))(t)
 	files := map[string]string{} // in another directory, as the daemon keeps them
 	for _, name := range avatar.Files {
 		files[name] = filepath.Join(t.TempDir(), "0-"+name)

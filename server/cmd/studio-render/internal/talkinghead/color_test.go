@@ -26,8 +26,7 @@ func readPicture(t testing.TB, path string) picture {
 		pix := ffmpeg(t, "-i", path, "-vf", "scale=flags=area+accurate_rnd+full_chroma_int,format=rgb24", "-frames:v", "1", "-f", "rawvideo", "-")
 		return picture{pix, seenWidth}
 	}
-	file, err := os.Open(path)
-	harness.Check(t, err)
+	file := harness.Try(os.Open(path))(t)
 	defer file.Close()
 	decoded, _, err := image.Decode(file)
 	harness.Check(t, err)

@@ -20,8 +20,7 @@ type sitter struct {
 
 func sit(t testing.TB, i int) *sitter {
 	t.Helper()
-	source, err := open(t.Context(), makeFace(t, i), "The picture")
-	harness.Check(t, err)
+	source := harness.Try(open(t.Context(), makeFace(t, i), "The picture"))(t)
 	found, _, err := Config{}.analyse(t.Context(), source, "The picture", 0, 1)
 	harness.Check(t, err)
 	s := &sitter{source: source, place: found.Places[0], scene: &found.Scenes[0]}

@@ -89,9 +89,7 @@ func watch(t testing.TB, path string) *film {
 		}
 		f.video, f.width, f.height = seconds, s.Width, s.Height
 		var num, den float64
-		if _, err := fmt.Sscanf(s.Rate, "%f/%f", &num, &den); err != nil {
-			t.Fatal(err)
-		}
+		harness.Try(fmt.Sscanf(s.Rate, "%f/%f", &num, &den))(t)
 		f.rate = num / den
 	}
 	for f.width > 900 { // half the size is precise enough

@@ -29,8 +29,7 @@ func TestPreviews_ofAVideoAndAnAvatar(t *testing.T) {
 	if filepath.Ext(made.Voice) != ".m4a" || !strings.HasPrefix(string(heard), "aac\n2.1") {
 		t.Errorf("the voice %s is %s", made.Voice, heard)
 	}
-	avatar, err := talkinghead.Config{}.MakeAvatar(t.Context(), noise, t.TempDir())
-	harness.Check(t, err)
+	avatar := harness.Try(talkinghead.Config{}.MakeAvatar(t.Context(), noise, t.TempDir()))(t)
 	checkPreviews(t, avatar.Previews, 640, 360, 320, 180, 12)
 	checkProvenance(t, made, avatar)
 	avatar = harness.Try(talkinghead.Config{}.MakeAvatar(t.Context(), sample(t), t.TempDir()))(t)

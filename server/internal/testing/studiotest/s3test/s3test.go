@@ -15,6 +15,8 @@ import (
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
 // Bucket is an object store with one bucket, on its own HTTP server.
@@ -39,9 +41,7 @@ func New(t testing.TB) *Bucket {
 	t.Helper()
 	setCredentials()
 	backend := s3mem.New()
-	if err := backend.CreateBucket("studio"); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, backend.CreateBucket("studio"))
 	b := new(Bucket)
 	handler := gofakes3.New(backend).Server()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -94,15 +94,9 @@ func (b *Bucket) Uploads(t testing.TB) int {
 
 func (b *Bucket) send(t testing.TB, method, target string) (answer string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, b.address+target, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := harness.Try(http.NewRequestWithContext(t.Context(), method, b.address+target, nil))(t)
 	request.Close = true
-	response, err := http.DefaultTransport.RoundTrip(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := harness.Try(http.DefaultTransport.RoundTrip(request))(t)
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode >= http.StatusBadRequest {

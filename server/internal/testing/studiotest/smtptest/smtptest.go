@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
 // Config configures a [Server]. The zero value accepts all mails without TLS and logins.
@@ -55,10 +57,7 @@ type Server struct {
 // Start starts a server on a free port of this machine. It stops when the test ends.
 func Start(t testing.TB, cfg Config) *Server {
 	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := harness.Try(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	s := &Server{Addr: listener.Addr().String(), cfg: cfg, listener: listener, connections: make(map[net.Conn]bool)}
 	s.running.Go(s.accept)
 	t.Cleanup(func() {
