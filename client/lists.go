@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"iter"
+	"net/http"
 	"slices"
 
 	"github.com/avatarstudio/avatarstudio/gen"
@@ -53,7 +54,7 @@ func pages[P CallOption, L, T any](
 ) iter.Seq2[*T, error] {
 	params := paramsOf[P](newCall(c, options))
 	return func(yield func(*T, error) bool) {
-		for page, last := options, ""; ; {
+		for page, last, kept, n := options, "", "", 0; ; n++ {
 			got, err := list(ctx, page...)
 			if err != nil {
 				yield(nil, err)
@@ -65,10 +66,16 @@ func pages[P CallOption, L, T any](
 					return
 				}
 			}
-			if next == nil || *next == "" || *next == last { // a repeated cursor would never end
+			if next == nil || *next == "" {
 				return
 			}
-			last = *next
+			if *next == last || *next == kept { // which would never end
+				yield(nil, &Error{StatusCode: http.StatusOK, note: "the cursors of the list repeat"})
+				return
+			}
+			if last = *next; n&(n-1) == 0 { // ever rarer, so that a circle of any length is noticed
+				kept = last
+			}
 			page = append(slices.Clip(options), at(params, &last))
 		}
 	}

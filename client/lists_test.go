@@ -3,7 +3,9 @@ package client_test
 import (
 	"context"
 	"errors"
-	"slices"
+	"fmt"
+	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/client"
@@ -12,13 +14,12 @@ import (
 )
 
 // createLipsyncs creates n lip-syncs and returns their ids, newest first.
-func createLipsyncs(t *testing.T, c *client.Client, n int) (ids []string) {
+func createLipsyncs(t *testing.T, c *client.Client, n int) (ids string) {
 	t.Helper()
 	for range n {
-		lipsync := try(c.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{}))(t)
-		ids = append([]string{lipsync.InferenceID}, ids...)
+		ids = try(c.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{}))(t).InferenceID + " " + ids
 	}
-	return ids
+	return strings.TrimSpace(ids)
 }
 
 // A list is requested page by page as needed, and each iteration starts over.
@@ -29,12 +30,7 @@ func TestLipsyncs_iteratesOverAllPages(t *testing.T) {
 	want := createLipsyncs(t, c, 5)
 	all := c.Lipsyncs(t.Context(), client.ListLipsyncsParams{Limit: new(2)})
 	for range 2 {
-		var got []string
-		for lipsync, err := range all {
-			check(t, err)
-			got = append(got, lipsync.InferenceID)
-		}
-		if !slices.Equal(got, want) {
+		if got := try(collect(all, func(l *gen.Lipsync) string { return l.InferenceID }))(t); got != want {
 			t.Errorf("got %v, want %v", got, want)
 		}
 	}
@@ -64,9 +60,20 @@ func TestLists_endWithAnError(t *testing.T) {
 	if len(got) != 3 || got[0] != nil || got[1] != nil || !errors.Is(got[2], context.Canceled) {
 		t.Errorf("errors %v", got)
 	}
-	for _, err := range c.Avatars(t.Context(), client.ListLipsyncsParams{}) { // an option of another list
-		if err == nil {
-			t.Error("parameters of another list are taken")
+	for _, length := range []int{1, 2, 3, 50} {
+		page := 0
+		circle := newClient(t, static, func(c *client.Config) {
+			c.Transport = roundTripper(func(*http.Request) (*http.Response, error) {
+				page++
+				return respond(http.StatusOK, http.Header{"Content-Type": {"application/json"}}, fmt.Sprintf(`{"data": [], "next_cursor": "%d"}`, page%length)), nil
+			})
+		})
+		_, err := collect(circle.Videos(t.Context()), func(*gen.Video) string { return "" })
+		if !errors.Is(err, client.ErrDecode) || page <= length || page > 4*length+4 {
+			t.Errorf("a circle of %d cursors ended after %d pages: %v", length, page, err)
 		}
+	}
+	if errorOf(collect(c.Avatars(t.Context(), client.ListLipsyncsParams{}), func(*gen.Avatar) string { return "" })) == nil {
+		t.Error("parameters of another list are taken")
 	}
 }
