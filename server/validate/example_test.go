@@ -12,8 +12,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// files has two paths of which http.ServeMux could serve only one.
-var files = []byte(`openapi: 3.1.0
+// spec has two paths of which http.ServeMux could serve only one.
+var spec = []byte(`openapi: 3.1.0
 info: {title: Files, version: 1.0.0}
 security: [{key: []}]
 paths:
@@ -45,7 +45,7 @@ func Example() {
 		}
 		return r.Context(), nil
 	}
-	validator, err := validate.Load(files, validate.Config{Security: authenticate})
+	validator, err := validate.Load(spec, validate.Config{Security: authenticate})
 	if err != nil {
 		log.Fatal(err)
 	}

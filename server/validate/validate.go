@@ -8,7 +8,7 @@
 //		}
 //		return r.Context(), nil
 //	}
-//	validator, err := validate.Load(files, validate.Config{Security: authenticate})
+//	validator, err := validate.Load(spec, validate.Config{Security: authenticate})
 //	if err != nil {
 //		log.Fatal(err)
 //	}
