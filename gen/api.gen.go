@@ -742,7 +742,7 @@ type Media struct {
 // MediaFile is a video, an image or an audio file.
 type MediaFile = string
 
-// Problem is an error (RFC 9457). It never contains a submitted value.
+// Problem is an error (RFC 9457). It never contains a submitted value, except the `X-Request-Id`.
 type Problem struct {
 	// Kind of problem, for programs. The service may add codes, so treat an unknown code like its status.
 	//
@@ -1300,91 +1300,91 @@ type WithAttempts = bool
 
 type WorkspaceID = string
 
-// BadRequest is an error (RFC 9457). It never contains a submitted value.
+// BadRequest is an error (RFC 9457). It never contains a submitted value, except the `X-Request-Id`.
 type BadRequest = Problem
 
-// ContentTooLarge is an error (RFC 9457). It never contains a submitted value.
+// ContentTooLarge is an error (RFC 9457). It never contains a submitted value, except the `X-Request-Id`.
 type ContentTooLarge = Problem
 
-// CreationForbidden is an error (RFC 9457). It never contains a submitted value.
+// CreationForbidden is an error (RFC 9457). It never contains a submitted value, except the `X-Request-Id`.
 type CreationForbidden = Problem
 
-// CreationRefused is an error (RFC 9457). It never contains a submitted value.
+// CreationRefused is an error (RFC 9457). It never contains a submitted value, except the `X-Request-Id`.
 type CreationRefused = Problem
 
-// Final is an error (RFC 9457). It never contains a submitted value.
+// Final is an error (RFC 9457). It never contains a submitted value, except the `X-Request-Id`.
 type Final = Problem
 
-// Forbidden is an error (RFC 9457). It never contains a submitted value.
+// Forbidden is an error (RFC 9457). It never contains a submitted value, except the `X-Request-Id`.
 type Forbidden = Problem
 
-// InternalServerError is an error (RFC 9457). It never contains a submitted value.
+// InternalServerError is an error (RFC 9457). It never contains a submitted value, except the `X-Request-Id`.
 type InternalServerError = Problem
 
-// KeyConflict is an error (RFC 9457). It never contains a submitted value.
+// KeyConflict is an error (RFC 9457). It never contains a submitted value, except the `X-Request-Id`.
 type KeyConflict = Problem
 
-// MediaTooLarge is an error (RFC 9457). It never contains a submitted value.
+// MediaTooLarge is an error (RFC 9457). It never contains a submitted value, except the `X-Request-Id`.
 type MediaTooLarge = Problem
 
-// NotFound is an error (RFC 9457). It never contains a submitted value.
+// NotFound is an error (RFC 9457). It never contains a submitted value, except the `X-Request-Id`.
 type NotFound = Problem
 
-// NotImplemented is an error (RFC 9457). It never contains a submitted value.
+// NotImplemented is an error (RFC 9457). It never contains a submitted value, except the `X-Request-Id`.
 type NotImplemented = Problem
 
-// NotPublished is an error (RFC 9457). It never contains a submitted value.
+// NotPublished is an error (RFC 9457). It never contains a submitted value, except the `X-Request-Id`.
 type NotPublished = Problem
 
-// ProjectConflict is an error (RFC 9457). It never contains a submitted value.
+// ProjectConflict is an error (RFC 9457). It never contains a submitted value, except the `X-Request-Id`.
 type ProjectConflict = Problem
 
-// ProjectRefused is an error (RFC 9457). It never contains a submitted value.
+// ProjectRefused is an error (RFC 9457). It never contains a submitted value, except the `X-Request-Id`.
 type ProjectRefused = Problem
 
-// RangeRefused is an error (RFC 9457). It never contains a submitted value.
+// RangeRefused is an error (RFC 9457). It never contains a submitted value, except the `X-Request-Id`.
 type RangeRefused = Problem
 
-// ReplayRefused is an error (RFC 9457). It never contains a submitted value.
+// ReplayRefused is an error (RFC 9457). It never contains a submitted value, except the `X-Request-Id`.
 type ReplayRefused = Problem
 
-// ServiceUnavailable is an error (RFC 9457). It never contains a submitted value.
+// ServiceUnavailable is an error (RFC 9457). It never contains a submitted value, except the `X-Request-Id`.
 type ServiceUnavailable = Problem
 
-// TooManyCreations are an error (RFC 9457). It never contains a submitted value.
+// TooManyCreations are an error (RFC 9457). It never contains a submitted value, except the `X-Request-Id`.
 type TooManyCreations = Problem
 
-// TooManyReplays are an error (RFC 9457). It never contains a submitted value.
+// TooManyReplays are an error (RFC 9457). It never contains a submitted value, except the `X-Request-Id`.
 type TooManyReplays = Problem
 
-// TooManyRequests are an error (RFC 9457). It never contains a submitted value.
+// TooManyRequests are an error (RFC 9457). It never contains a submitted value, except the `X-Request-Id`.
 type TooManyRequests = Problem
 
-// TooManySecrets are an error (RFC 9457). It never contains a submitted value.
+// TooManySecrets are an error (RFC 9457). It never contains a submitted value, except the `X-Request-Id`.
 type TooManySecrets = Problem
 
-// TooManyStreams are an error (RFC 9457). It never contains a submitted value.
+// TooManyStreams are an error (RFC 9457). It never contains a submitted value, except the `X-Request-Id`.
 type TooManyStreams = Problem
 
-// TooManyTests are an error (RFC 9457). It never contains a submitted value.
+// TooManyTests are an error (RFC 9457). It never contains a submitted value, except the `X-Request-Id`.
 type TooManyTests = Problem
 
-// TooManyTries are an error (RFC 9457). It never contains a submitted value.
+// TooManyTries are an error (RFC 9457). It never contains a submitted value, except the `X-Request-Id`.
 type TooManyTries = Problem
 
-// Unauthorized is an error (RFC 9457). It never contains a submitted value.
+// Unauthorized is an error (RFC 9457). It never contains a submitted value, except the `X-Request-Id`.
 type Unauthorized = Problem
 
-// UnsupportedMediaType is an error (RFC 9457). It never contains a submitted value.
+// UnsupportedMediaType is an error (RFC 9457). It never contains a submitted value, except the `X-Request-Id`.
 type UnsupportedMediaType = Problem
 
-// VideoRefused is an error (RFC 9457). It never contains a submitted value.
+// VideoRefused is an error (RFC 9457). It never contains a submitted value, except the `X-Request-Id`.
 type VideoRefused = Problem
 
-// WebhookRefused is an error (RFC 9457). It never contains a submitted value.
+// WebhookRefused is an error (RFC 9457). It never contains a submitted value, except the `X-Request-Id`.
 type WebhookRefused = Problem
 
-// WrongCredentials are an error (RFC 9457). It never contains a submitted value.
+// WrongCredentials are an error (RFC 9457). It never contains a submitted value, except the `X-Request-Id`.
 type WrongCredentials = Problem
 
 // ListProjectsParams are the parameters of ListProjects.
