@@ -242,9 +242,9 @@ func (s *Service) CreateWorkspace(ctx context.Context, by User, name string) (id
 	return workspace.ID, err
 }
 
-// ChangeMember adds a user to a workspace, which is idempotent, or removes the user. A user who is removed cannot list or
-// create projects with the next request, and API keys for the workspace are refused as [Service.RevokeAPIKey] describes.
-// Projects stay in the workspace, and belong to the user. The error is [ErrNotFound] if the user is not a member.
+// ChangeMember adds a user to a workspace, which is idempotent, or removes the user. A user who is removed can list and
+// create no projects from the next request on, and API keys for the workspace are refused as [Service.RevokeAPIKey]
+// describes. Projects stay there, and belong to the user. The error is [ErrNotFound] if the user is not a member.
 func (s *Service) ChangeMember(ctx context.Context, by User, workspaceID, email string, member bool) error {
 	change, action := s.database.RemoveMember, "removed from workspace "+workspaceID
 	if member {
