@@ -204,17 +204,11 @@ func (c *Console) changeWorkspace(w http.ResponseWriter, r *http.Request, s sess
 
 // pauseAll pauses or resumes all deliveries of the service.
 func (c *Console) pauseAll(w http.ResponseWriter, r *http.Request, s session) error {
-	pause := r.PostFormValue("deliveries") == "pause"
-	action := "resumed all deliveries"
-	if pause {
-		action = "paused all deliveries"
-	}
-	ctx := c.cfg.Studio.WithAct(r.Context(), s.User, action, "")
 	var err error
-	if pause {
-		_, err = c.cfg.Store.Pause(ctx, store.PauseScope{}, c.cfg.Studio.Now())
+	if r.PostFormValue("deliveries") == "pause" {
+		_, err = c.cfg.Store.Pause(c.cfg.Studio.WithAct(r.Context(), s.User, "paused all deliveries", ""), store.PauseScope{}, c.cfg.Studio.Now())
 	} else {
-		err = c.cfg.Store.Resume(ctx, store.PauseScope{})
+		err = c.cfg.Store.Resume(c.cfg.Studio.WithAct(r.Context(), s.User, "resumed all deliveries", ""), store.PauseScope{})
 	}
 	if err != nil && !errors.Is(err, studio.ErrNotFound) { // they were not paused
 		return err
