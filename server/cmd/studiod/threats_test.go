@@ -33,7 +33,7 @@ func threats() map[string]string {
 			server/internal/api/rest: TestWorkspaceKey_staysInItsWorkspace
 			server/cmd/studiod: TestAPIKey_worksUntilItIsRevoked`,
 		"Users who access data of other users": `
-			server/internal/studio: TestFind_hidesSubjectsOfOtherUsers
+			server/internal/api/rest: TestOperations_followTheDocument
 			server/internal/web/console: TestSubjects_areHiddenFromOtherUsers TestOperator_hidesPagesFromOtherUsers`,
 		"Users who use more than their share": `
 			server/cmd/studiod: TestDaemon_limitsRequestRate

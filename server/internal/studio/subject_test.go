@@ -255,26 +255,6 @@ func TestCreate_isIdempotentWithAKey(t *testing.T) {
 	})
 }
 
-func TestFind_hidesSubjectsOfOtherUsers(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
-		ada := studiotest.AddUser(t, service, "ada@example.com")
-		bob := studiotest.AddUser(t, service, "bob@example.com")
-		avatar := try(service.CreateAvatar(t.Context(), registered(ada)))(t)
-		_, err := service.Find(t.Context(), bob.ID, studio.Avatar, avatar.ID)
-		wantError(t, err, studio.ErrNotFound)
-		_, err = service.Find(t.Context(), ada.ID, studio.Video, avatar.ID)
-		wantError(t, err, studio.ErrNotFound)
-		_, err = service.SubmitConsent(t.Context(), bob.ID, avatar.ID, true)
-		wantError(t, err, studio.ErrNotFound)
-		lipsync := try(service.CreateLipsync(t.Context(), registered(ada)))(t)
-		_, err = service.SubmitConsent(t.Context(), ada.ID, lipsync.ID, true)
-		wantError(t, err, studio.ErrNotFound) // not an avatar
-		_, err = service.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: bob.ID})
-		wantError(t, err, studio.ErrNotFound)
-	})
-}
-
 // A receiver recognizes an event by its ID even if the event is created again because its creation was after the
 // backup that was restored.
 func TestEvent_hasTheSameIDAfterARestore(t *testing.T) {

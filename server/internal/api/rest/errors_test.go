@@ -107,6 +107,7 @@ func TestErrors_haveTheDocumentedStatus(t *testing.T) {
 			{"not_found", "GET", "/nowhere", "", nil, ""},
 			{"not_found", "GET", "/v1/avatars/avatar_details?avatar_id=a", "", nil, "There is no such record."},
 			{"not_found", "GET", "/v1/avatars/inference_details?inference_id=" + avatar, "", nil, "There is no such record."},
+			{"not_found", "POST", "/v1/avatars/submit_consent", `{"avatar_id":"` + s.record("POST", lipsync, `{}`, nil).id() + `","granted":true}`, nil, ""},
 			{"method_not_allowed", "DELETE", "/users/login", "", nil, ""},
 			{"avatar_final", "POST", "/v1/avatars/submit_consent", `{"avatar_id":"` + avatar + `","granted":true}`, nil, "The avatar is in a final state."},
 			{"avatar_not_published", "POST", "/v1/avatars/create_video", `{"avatar_id":"` + waiting + `"}`, nil, "The avatar is not published."},

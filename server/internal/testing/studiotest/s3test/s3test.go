@@ -96,7 +96,8 @@ func (b *Bucket) send(t testing.TB, method, target string) (answer string) {
 	t.Helper()
 	request := harness.Try(http.NewRequestWithContext(t.Context(), method, b.address+target, nil))(t)
 	request.Close = true
-	response := harness.Try(http.DefaultTransport.RoundTrip(request))(t)
+	response, err := http.DefaultTransport.RoundTrip(request)
+	harness.Check(t, err)
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode >= http.StatusBadRequest {
