@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"io/fs"
 	"strings"
 	"testing"
@@ -59,13 +58,6 @@ func (s *Store) Pragma(t *testing.T, pool, name string) []string {
 		harness.Check(t, connection.Close())
 	}
 	return values
-}
-
-// SetBusyTimeout sets how long the writer waits for the lock of another process on SQLite.
-func (s *Store) SetBusyTimeout(t *testing.T, d time.Duration) {
-	t.Helper()
-	_, err := s.engine.(*sqlite).writer.ExecContext(t.Context(), fmt.Sprintf("PRAGMA busy_timeout(%d)", d.Milliseconds()))
-	harness.Check(t, err)
 }
 
 // Setting returns a setting of PostgreSQL on a connection of the pool.

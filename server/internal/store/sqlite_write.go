@@ -66,7 +66,8 @@ func (e *sqlite) commitMembers(ctx context.Context, members []*member) error {
 		return err
 	}
 	err := e.runAll(ctx, members)
-	if sqliteCode(err)&0xff == sqlite3.SQLITE_FULL && e.emptyLog(ctx) { // which may be what fills the disk
+	// The log may be what fills the disk or a quota, of which SQLite says that it cannot write.
+	if code := sqliteCode(err); (code&0xff == sqlite3.SQLITE_FULL || code == sqlite3.SQLITE_IOERR_WRITE) && e.emptyLog(ctx) {
 		err = e.runAll(ctx, members)
 	}
 	return cmp.Or(e.checkFiles(), err) // a commit to a deleted file must not be acknowledged
