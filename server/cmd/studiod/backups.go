@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -55,7 +56,7 @@ func restorePlace(ctx context.Context, command *cli.Command, dsn, from string, k
 	if i < 0 {
 		return usagef("a place must end with @TIME, such as %s@latest", from)
 	}
-	restoration := backup.Restoration{Place: from[:i], At: from[i+1:], Database: dsn, Keys: keys}
+	restoration := backup.Restoration{Place: from[:i], At: from[i+1:], Database: dsn, Keys: keys, Now: time.Now}
 	if restoration.Media, err = openFiles(ctx, command, dsn); err != nil {
 		return err
 	}

@@ -65,14 +65,12 @@ func (d *daemon) readyChecks() []readyCheck {
 	return checks
 }
 
-// errNotMet is the error of a condition that has no cause.
-var errNotMet = errors.New("the condition is not met")
-
+// unless returns an error without a cause if a condition is not met.
 func unless(met bool) error {
 	if met {
 		return nil
 	}
-	return errNotMet
+	return errors.New("the condition is not met")
 }
 
 // newProbe returns a check that runs check if its last success ended an interval ago, or its last failure

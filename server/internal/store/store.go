@@ -107,8 +107,8 @@ import (
 // Errors of [Open]. If the database is locked, damaged or unreachable, or refuses the connection, the error wraps
 // [studio.ErrBusy]. Any other error concerns the DSN.
 var (
-	// ErrInUse means that another daemon uses the SQLite database.
-	ErrInUse = errors.New("another daemon uses this database")
+	// ErrInUse means that another daemon uses the SQLite database, or a restore creates it.
+	ErrInUse = errors.New("another daemon uses this database, or another restore is running")
 	// ErrNoDatabase means that the file is not an SQLite database.
 	ErrNoDatabase = errors.New("this is not a database")
 )

@@ -285,7 +285,7 @@ func readMark(ctx context.Context, place *media.Store, keys *keyring.Keyring) (m
 		return "", "", err
 	}
 	if installation, err = keys.Open(mark, sealedFor("", media.Mark)); err != nil { // the key was lost and reset
-		err = fmt.Errorf("the place has backups with another key: %w", err)
+		err = fmt.Errorf("the place has backups with another key, or its file %s is damaged and must be made empty: %w", media.Mark, err)
 	}
 	return mark, installation, err
 }
@@ -329,7 +329,7 @@ func (b *Backup) check(ctx context.Context, packed, key string) error {
 		return err
 	}
 	defer func() { _ = file.Close() }()
-	return b.sealer.restore(ctx, key, file, "sqlite:"+filepath.Join(b.cfg.Scratch, "check.db"))
+	return b.sealer.restore(ctx, key, file, filepath.Join(b.cfg.Scratch, "snapshot.db"), "sqlite:"+filepath.Join(b.cfg.Scratch, "check.db"))
 }
 
 // upload uploads a point: a packed snapshot, or if packed is "", one without a database.

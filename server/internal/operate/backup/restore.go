@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofrs/flock"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
@@ -21,7 +23,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// Restoration configures [Restore]. All fields but Keys and Now are required.
+// Restoration configures [Restore]. All fields but Keys are required.
 type Restoration struct {
 	// Place is the place of the backups. See [Config].
 	Place string
@@ -35,7 +37,7 @@ type Restoration struct {
 	Media *media.Store
 	// Keys decrypts the backup.
 	Keys *keyring.Keyring
-	// Now returns the current time. Default [time.Now].
+	// Now returns the current time.
 	Now func() time.Time
 }
 
@@ -60,9 +62,6 @@ func Restore(ctx context.Context, r Restoration) (result Restored, err error) {
 			return result, err
 		}
 	}
-	if r.Now == nil {
-		r.Now = time.Now
-	}
 	place, _, err := openPlace(ctx, r.Place, r.Now)
 	if err != nil {
 		return result, err
@@ -78,10 +77,19 @@ func Restore(ctx context.Context, r Restoration) (result Restored, err error) {
 	}
 	result.Time, result.Database, result.Skipped = p.time, p.hasDatabase(), names(skipped)
 	// The checks come first, because copying the files may take hours.
+	scratch := strings.TrimPrefix(r.Database, "sqlite:") + ".restore" // has temporary files
 	if result.Database {
-		if err := store.Vacant(r.Database); err != nil {
-			return result, err
+		if err = store.Vacant(r.Database); err == nil {
+			err = os.MkdirAll(scratch, 0o700)
 		}
+		lock, locked := flock.New(filepath.Join(scratch, "lock")), false
+		if err == nil {
+			locked, err = lock.TryLock()
+		}
+		if err != nil || !locked {
+			return result, cmp.Or(err, store.ErrInUse)
+		}
+		defer func() { err = errors.Join(err, lock.Close(), os.RemoveAll(scratch)) }()
 	}
 	sealer := &sealer{keys: r.Keys}
 	if r.Keys != nil {
@@ -108,7 +116,7 @@ func Restore(ctx context.Context, r Restoration) (result Restored, err error) {
 		return result, err
 	}
 	defer func() { err = errors.Join(err, content.Close()) }()
-	return result, sealer.restore(ctx, p.key, content, r.Database)
+	return result, sealer.restore(ctx, p.key, content, filepath.Join(scratch, "snapshot.db"), r.Database)
 }
 
 // check checks that a file is encrypted, if there are keys, and that it is the one that the installation wrote under
@@ -125,17 +133,8 @@ func (s *sealer) check(ctx context.Context, place *media.Store, key string) erro
 	return errors.Join(err, content.Close())
 }
 
-// restore restores a packed snapshot to a database. A directory next to the database has temporary files.
-func (s *sealer) restore(ctx context.Context, key string, content io.Reader, dsn string) (err error) {
-	scratch := strings.TrimPrefix(dsn, "sqlite:") + ".restore"
-	if err := os.RemoveAll(scratch); err != nil { // left by a process that was killed
-		return err
-	}
-	if err := os.MkdirAll(scratch, 0o700); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	snapshot := filepath.Join(scratch, "snapshot.db")
+// restore restores a packed snapshot, which it unpacks to a file, to a database.
+func (s *sealer) restore(ctx context.Context, key string, content io.Reader, snapshot, dsn string) error {
 	if err := s.unpack(key, content, snapshot); err != nil {
 		return fmt.Errorf("%s: %w", key, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"filippo.io/age"
+	"github.com/gofrs/flock"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
@@ -81,10 +82,16 @@ func TestRestore_returnsRecordsAndFilesAsTheyWere(t *testing.T) {
 		if content, err := read(t.Context(), files, result); content != "second!" {
 			t.Errorf("with a forged file: %q, %v", content, err)
 		}
+		restoring := filepath.Join(t.TempDir(), "studio.db")
+		other := flock.New(filepath.Join(restoring+".restore", "lock"))
+		check(t, os.Mkdir(filepath.Dir(other.Path()), 0o700))
+		try(other.TryLock())(t)
+		defer func() { check(t, other.Close()) }()
 		for name, r := range map[string]struct {
 			Restoration
 			want error
 		}{
+			"another restore":   {Restoration{Place: place, At: "latest", Keys: keys, Database: "sqlite:" + restoring}, store.ErrInUse},
 			"another key":       {Restoration{Place: place, At: "latest", Keys: keyring.New()}, keyring.ErrNoKey},
 			"no key":            {Restoration{Place: place, At: "latest"}, keyring.ErrNoKey},
 			"an earlier time":   {Restoration{Place: place, At: "2020-01-01", Keys: keys}, ErrNone},
