@@ -55,30 +55,20 @@ func compare(before, after []byte) ([]finding, error) {
 	}), nil
 }
 
+// The paths of the operations that stand for webhooks, callbacks, and the parameters of an operation. The name of what
+// they stand for is the next line.
+const (
+	webhookPath    = "/webhook\n"
+	callbackPath   = "/callback\n"
+	parametersPath = "/parameters\n"
+)
+
 func operationName(method, path string) string {
-	if operation, ok := strings.CutPrefix(path, parametersPath); ok {
-		return operation
-	}
-	if event, ok := strings.CutPrefix(path, webhookPath); ok {
-		event, _, _ = strings.Cut(event, methodPath)
-		return "webhook " + event
-	}
-	if operation, ok := strings.CutPrefix(path, callbackPath); ok {
-		operation, _, _ = strings.Cut(operation, callbackName)
-		return operation
+	if lines := strings.Split(path, "\n"); len(lines) > 1 {
+		return lines[1]
 	}
 	return method + " " + path
 }
-
-// The paths of the operations that stand for webhooks, callbacks, and the parameters of an operation.
-const (
-	webhookPath    = "/webhook:"
-	callbackPath   = "/callback:"
-	callbackName   = "/name:"
-	methodPath     = "/method:"
-	responsePath   = "/response:"
-	parametersPath = "/parameters:"
-)
 
 func loadDocument(content []byte) (*load.SpecInfo, error) {
 	lowered, err := lower(content)
@@ -100,21 +90,10 @@ func loadDocument(content []byte) (*load.SpecInfo, error) {
 			for name, callback := range operation.Callbacks {
 				for expression, item := range callback.Value.Map() { // whose braces are not those of a path
 					expression = strings.NewReplacer("{", "(", "}", ")").Replace(expression)
-					addNotifications(document, callbackPath+operationName(method, path)+callbackName+name+" "+expression, item)
+					addNotifications(document, callbackPath+operationName(method, path)+"\n"+name+" "+expression, item)
 				}
 			}
 			operation.Callbacks = nil
-		}
-	}
-	for event, item := range document.Webhooks {
-		addNotifications(document, webhookPath+event, item)
-	}
-	document.Webhooks = nil
-	for path, item := range document.Paths.Map() {
-		if strings.HasPrefix(path, webhookPath) || strings.HasPrefix(path, callbackPath) {
-			continue
-		}
-		for method, operation := range item.Operations() {
 			for _, shared := range item.Parameters {
 				if operation.Parameters.GetByInAndName(shared.Value.In, shared.Value.Name) == nil {
 					operation.Parameters = append(operation.Parameters, shared)
@@ -125,6 +104,10 @@ func loadDocument(content []byte) (*load.SpecInfo, error) {
 		}
 		item.Parameters = nil
 	}
+	for event, item := range document.Webhooks {
+		addNotifications(document, webhookPath+"webhook "+event, item)
+	}
+	document.Webhooks = nil
 	seen := make(map[any]bool) // components are shared
 	for _, item := range document.Paths.Map() {
 		for _, operation := range item.Operations() {
@@ -148,10 +131,10 @@ func loadDocument(content []byte) (*load.SpecInfo, error) {
 // addNotifications adds the operations of a webhook or callback as paths, and the responses to them.
 func addNotifications(document *openapi3.T, path string, item *openapi3.PathItem) {
 	for method, operation := range item.Operations() {
-		at := path + methodPath + method
+		at := path + "\n" + method
 		document.Paths.Set(at, asResponse(operation, slices.Concat(item.Parameters, operation.Parameters)))
 		for status, response := range operation.Responses.Map() {
-			document.Paths.Set(at+responsePath+status, asRequest(response.Value.Content))
+			document.Paths.Set(at+"\n"+status, asRequest(response.Value.Content))
 		}
 	}
 }
@@ -159,7 +142,7 @@ func addNotifications(document *openapi3.T, path string, item *openapi3.PathItem
 // asResponse converts a webhook or callback to an operation whose response is the notification, with its query and
 // headers, so that oasdiff treats the notification as output of the service.
 func asResponse(operation *openapi3.Operation, parameters openapi3.Parameters) *openapi3.PathItem {
-	all := make(parts)
+	all := newParts()
 	for _, parameter := range parameters {
 		p := *parameter.Value
 		name := p.In + ":" + p.Name

@@ -62,9 +62,6 @@ func lowerObject(object map[string]any) {
 		_, isText := value.(string)
 		return isText && slices.Contains([]string{"title", "description", "$comment"}, name)
 	})
-	if types, _ := object["type"].([]any); len(types) == 1 {
-		object["type"] = types[0]
-	}
 	content, _ := object["content"].(map[string]any)
 	for name, described := range maps.Clone(content) {
 		delete(content, name)

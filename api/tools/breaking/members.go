@@ -15,7 +15,7 @@ import (
 
 // parametersOf returns the parameters of an operation, and the encoding of its body, as bodies.
 func parametersOf(path string, operation *openapi3.Operation) openapi3.Content {
-	all := make(parts)
+	all := newParts()
 	for _, ref := range operation.Parameters {
 		p := ref.Value
 		name := p.In + ":" + p.Name
@@ -36,7 +36,7 @@ func parametersOf(path string, operation *openapi3.Operation) openapi3.Content {
 
 // withHeaders returns the content of a response with its headers, and the encoding of its body, as other bodies.
 func withHeaders(response *openapi3.Response) openapi3.Content {
-	all := make(parts)
+	all := newParts()
 	for name, header := range response.Headers {
 		p := header.Value.Parameter
 		p.In = openapi3.ParameterInHeader
@@ -51,17 +51,14 @@ func withHeaders(response *openapi3.Response) openapi3.Content {
 // parts are objects by whether they are text or JSON, because a number as text is text as well.
 type parts map[string]*openapi3.Schema
 
-func (all parts) in(format string) *openapi3.Schema {
-	if all[format] == nil {
-		all[format] = openapi3.NewObjectSchema()
-	}
-	return all[format]
+func newParts() parts {
+	return parts{"text": openapi3.NewObjectSchema(), "json": openapi3.NewObjectSchema()}
 }
 
 func (all parts) content(name string) openapi3.Content {
 	content := openapi3.NewContent()
-	for _, format := range []string{"text", "json"} {
-		content["application/"+name+"+"+format] = openapi3.NewMediaType().WithSchema(all.in(format))
+	for format, schema := range all {
+		content["application/"+name+"+"+format] = openapi3.NewMediaType().WithSchema(schema)
 	}
 	return content
 }
@@ -72,7 +69,7 @@ func (all parts) add(name string, p *openapi3.Parameter) {
 	for media, content := range p.Content {
 		schema, written, format = content.Schema, media, "json"
 	}
-	members := all.in(format)
+	members := all[format]
 	if schema == nil {
 		schema = openapi3.NewSchemaRef("", openapi3.NewSchema())
 	}
@@ -92,7 +89,7 @@ func (all parts) add(name string, p *openapi3.Parameter) {
 	if p.AllowEmptyValue {
 		ways = append(ways, "without a value")
 	}
-	all.in("text").Properties[name+" is written"] = openapi3.NewStringSchema().WithEnum(ways...).NewRef()
+	all["text"].Properties[name+" is written"] = openapi3.NewStringSchema().WithEnum(ways...).NewRef()
 }
 
 // addEncodings adds how the fields of forms are written.
@@ -111,7 +108,7 @@ func (all parts) addEncodings(content openapi3.Content) {
 				text, _ := json.Marshal(encoding) // cannot fail
 				written = string(text)
 			}
-			all.in("text").Properties[media+"/"+name+" is written"] = openapi3.NewStringSchema().WithEnum(written).NewRef()
+			all["text"].Properties[media+"/"+name+" is written"] = openapi3.NewStringSchema().WithEnum(written).NewRef()
 		}
 	}
 }

@@ -144,8 +144,6 @@ func (c *comparison) content(body string, before, after openapi3.Content, sent b
 		case now == nil && !sent && (after[kind+"/*"] != nil || after["*/*"] != nil):
 		case now == nil:
 			c.add("media-type-removed", "%s is no longer %s", body, media)
-		case sent:
-			c.members(body, sent, now.Schema, old.Schema)
 		default:
 			c.members(body, sent, old.Schema, now.Schema)
 		}
@@ -157,14 +155,14 @@ func (c *comparison) content(body string, before, after openapi3.Content, sent b
 	}
 }
 
-// members reports where one schema, and those in it, are open to values that the other is closed to, as far as oasdiff
-// does not see it.
-func (c *comparison) members(at string, sent bool, open, closed *openapi3.SchemaRef) {
-	if open == nil || closed == nil || c.compared[[2]*openapi3.Schema{open.Value, closed.Value}] {
+// members reports the values that a schema, and those in it, no longer allow, or, if the service sends them, did not
+// allow before, as far as oasdiff does not see it.
+func (c *comparison) members(at string, sent bool, before, after *openapi3.SchemaRef) {
+	if before == nil || after == nil || c.compared[[2]*openapi3.Schema{before.Value, after.Value}] {
 		return
 	}
-	c.compared[[2]*openapi3.Schema{open.Value, closed.Value}] = true
-	a, b := open.Value, closed.Value
+	c.compared[[2]*openapi3.Schema{before.Value, after.Value}] = true
+	a, b := before.Value, after.Value
 	c.values(at, sent, a, b)
 	c.members(at+"/additionalProperties", sent, a.AdditionalProperties.Schema, b.AdditionalProperties.Schema)
 	c.members(at+"/unevaluatedProperties", sent, a.UnevaluatedProperties.Schema, b.UnevaluatedProperties.Schema)
@@ -172,17 +170,6 @@ func (c *comparison) members(at string, sent bool, open, closed *openapi3.Schema
 	c.members(at+"/unevaluatedItems", sent, a.UnevaluatedItems.Schema, b.UnevaluatedItems.Schema)
 	for name, property := range a.Properties {
 		c.members(at+"/"+name, sent, property, b.Properties[name])
-	}
-	before, after := a, b
-	if sent {
-		before, after = b, a
-	}
-	if other := before.AdditionalProperties.Schema; other != nil && other.Value.Type != nil {
-		for name, property := range after.Properties {
-			if before.Properties[name] == nil && !slices.Equal(property.Value.Type.Slice(), other.Value.Type.Slice()) {
-				c.add("values", "%s has another type than other members had", at+"/"+name)
-			}
-		}
 	}
 	for i, element := range a.PrefixItems[:min(len(a.PrefixItems), len(b.PrefixItems))] {
 		c.members(fmt.Sprintf("%s/%d", at, i), sent, element, b.PrefixItems[i])
@@ -203,11 +190,11 @@ func (c *comparison) members(at string, sent bool, open, closed *openapi3.Schema
 	}
 }
 
-// values reports values that are open to a schema and closed to another.
-func (c *comparison) values(at string, sent bool, open, closed *openapi3.Schema) {
-	verb := "must not have"
+// values reports values that are open to one schema and closed to the other.
+func (c *comparison) values(at string, sent bool, before, after *openapi3.Schema) {
+	open, closed, verb := before, after, "must not have"
 	if sent {
-		verb = "may have"
+		open, closed, verb = after, before, "may have"
 	}
 	isUnused := sent && open.WriteOnly && closed.WriteOnly || !sent && open.ReadOnly && closed.ReadOnly
 	report := func(is bool, what string) {
@@ -216,6 +203,11 @@ func (c *comparison) values(at string, sent bool, open, closed *openapi3.Schema)
 		}
 	}
 	report(others(open) > others(closed), "other members")
+	for name, member := range after.Properties {
+		other := before.AdditionalProperties.Schema
+		isLike := other == nil || other.Value.Type == nil || slices.Equal(member.Value.Type.Slice(), other.Value.Type.Slice())
+		report(before.Properties[name] == nil && !isLike, "a "+name+" unlike other members")
+	}
 	if (open.Enum == nil) != (closed.Enum == nil) {
 		c.hide = append(c.hide, func() { open.Enum, closed.Enum = nil, nil })
 	}
