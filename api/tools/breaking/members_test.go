@@ -114,6 +114,7 @@ func TestCompare_seesAChangeInEveryPlace(t *testing.T) {
 		"a default":                   {fmt.Sprintf(object, "default: x"), fmt.Sprintf(object, "default: y"), "sent received"},
 		"readOnly":                    {fmt.Sprintf(object, ""), fmt.Sprintf(object, "readOnly: true"), "sent"},
 		"an enum that is readOnly":    {fmt.Sprintf(object, "readOnly: true"), fmt.Sprintf(object, "readOnly: true, enum: [a]"), ""},
+		"readOnly elements":           {"{type: array, items: {type: string}}", "{type: array, items: {type: string, readOnly: true}}", "sent"},
 		"no longer readOnly":          {fmt.Sprintf(object, "readOnly: true"), fmt.Sprintf(object, ""), ""},
 		"writeOnly":                   {fmt.Sprintf(object, ""), fmt.Sprintf(object, "writeOnly: true"), "received"},
 		"no longer writeOnly":         {fmt.Sprintf(object, "writeOnly: true"), fmt.Sprintf(object, ""), ""},

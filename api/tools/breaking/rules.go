@@ -203,6 +203,7 @@ func (c *comparison) values(at string, sent bool, before, after *openapi3.Schema
 		}
 	}
 	report(others(open) > others(closed), "other members")
+	report(!sent && closed.ReadOnly && !open.ReadOnly, "what only the service sends")
 	for name, member := range after.Properties {
 		other := before.AdditionalProperties.Schema
 		isLike := other == nil || other.Value.Type == nil || slices.Equal(member.Value.Type.Slice(), other.Value.Type.Slice())
