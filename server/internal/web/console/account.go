@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server"
@@ -27,8 +28,8 @@ type accountView struct {
 	Sessions   []studio.OpenSession
 	Lifetimes  any
 
-	Secret                      string // a new API key
-	KeyName                     string // of the form, after an error
+	Secret                      string     // a new API key
+	KeyForm                     url.Values // after an error
 	KeyProblem, PasswordProblem string
 	LeaveProblem                string
 }
@@ -69,7 +70,7 @@ func (c *Console) showAccount(w http.ResponseWriter, r *http.Request, s session,
 	return c.render(w, r, status, "account", view{Title: "Account", Section: accountPath, Data: v})
 }
 
-// addAPIKey adds a key and shows it once. The page must not be stored.
+// addAPIKey adds a key and shows it once.
 func (c *Console) addAPIKey(w http.ResponseWriter, r *http.Request, s session) error {
 	key := studio.APIKey{
 		UserID: s.ID, Name: r.PostFormValue("name"), ReadOnly: r.PostFormValue("scope") != "write", WorkspaceID: r.PostFormValue("workspace"),
@@ -80,20 +81,18 @@ func (c *Console) addAPIKey(w http.ResponseWriter, r *http.Request, s session) e
 		}
 	}
 	_, secret, err := c.cfg.Studio.AddAPIKey(r.Context(), key)
+	v, status := accountView{KeyForm: r.PostForm}, http.StatusUnprocessableEntity
 	switch {
 	case errors.Is(err, studio.ErrAPIKeyName):
-		return c.showAccount(w, r, s, http.StatusUnprocessableEntity, accountView{
-			KeyName: key.Name, KeyProblem: fmt.Sprintf("Enter a name of at most %d characters.", studio.MaxName),
-		})
+		v.KeyProblem = fmt.Sprintf("Enter a name of at most %d characters.", studio.MaxName)
 	case errors.Is(err, studio.ErrTooManyAPIKeys):
-		return c.showAccount(w, r, s, http.StatusConflict, accountView{
-			KeyName: key.Name, KeyProblem: fmt.Sprintf("You have %d keys. Revoke one first.", studio.MaxAPIKeys),
-		})
+		v.KeyProblem, status = fmt.Sprintf("You have %d keys. Revoke one first.", studio.MaxAPIKeys), http.StatusConflict
 	case err != nil:
 		return err
+	default:
+		v, status = accountView{Secret: secret}, http.StatusOK
 	}
-	w.Header().Set("Cache-Control", "no-store")
-	return c.showAccount(w, r, s, http.StatusOK, accountView{Secret: secret})
+	return c.showAccount(w, r, s, status, v)
 }
 
 func (c *Console) revokeAPIKey(w http.ResponseWriter, r *http.Request, s session) error {
@@ -122,7 +121,7 @@ func passwordProblem(err error) string {
 	case errors.Is(err, studio.ErrTooManyTries):
 		return "Too many wrong passwords. Try again later."
 	case errors.Is(err, studio.ErrPasswordLength):
-		return passwordLengthProblem()
+		return fmt.Sprintf("The password must have %d to %d bytes.", studio.MinPasswordLength, studio.MaxPasswordLength)
 	}
 	return ""
 }
@@ -147,8 +146,4 @@ func (c *Console) leave(w http.ResponseWriter, r *http.Request, s session) error
 func (c *Console) endSession(w http.ResponseWriter, r *http.Request, s session) error {
 	err := c.cfg.Studio.EndSessionOf(r.Context(), s.ID, r.PostFormValue("session"))
 	return redirect(w, r, accountPath+"?done=session-ended", err)
-}
-
-func passwordLengthProblem() string {
-	return fmt.Sprintf("The password must have %d to %d bytes.", studio.MinPasswordLength, studio.MaxPasswordLength)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/web/console"
 )
@@ -47,9 +48,7 @@ func TestCreate_createsEachKind(t *testing.T) {
 	v.post("/console/avatars/new", url.Values{"title": {"Chosen"}, "workspace_id": {other.ID}}).want(t, http.StatusOK, "It has been created.")
 	v.get("/console/projects?workspace="+other.ID).want(t, http.StatusOK, "Chosen")
 	uploaded := v.send(http.MethodPost, "/console/uploads", "video/mp4", "a video")
-	var upload struct {
-		URL string `json:"url"`
-	}
+	var upload gen.Media
 	check(t, json.Unmarshal([]byte(uploaded.text), &upload))
 	v.post("/console/avatars/new", url.Values{"base_video_url": {upload.URL}}).want(t, http.StatusOK, "an uploaded file")
 	v.send(http.MethodPost, "/console/uploads", "text/html", "<script>").want(t, http.StatusUnsupportedMediaType)

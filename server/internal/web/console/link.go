@@ -54,7 +54,6 @@ func (c *Console) renderLink(w http.ResponseWriter, r *http.Request, status int,
 	// The referrer has no query. With no-referrer, the form would have the origin null, which is rejected over plain
 	// http.
 	w.Header().Set("Referrer-Policy", "strict-origin")
-	w.Header().Set("Cache-Control", "no-store")
 	return c.render(w, r, status, "link", view{Title: "Welcome", Data: form})
 }
 
@@ -85,7 +84,7 @@ func (c *Console) useLink(w http.ResponseWriter, r *http.Request) error {
 		}
 		return redirect(w, r, next+"?done=welcome", nil)
 	case errors.Is(err, studio.ErrPasswordLength):
-		form.Problem = passwordLengthProblem()
+		form.Problem = passwordProblem(err)
 	case errors.Is(err, studio.ErrEmail):
 		form.Problem = "Enter an email address."
 	case errors.Is(err, studio.ErrExists) && form.Setup(): // the user is no operator

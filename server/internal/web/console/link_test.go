@@ -55,7 +55,7 @@ func TestLinks_workOnce(t *testing.T) {
 		again.get(path).want(t, http.StatusNotFound)
 	}
 	v.post("/console/users/invite", url.Values{"email": {"bob@example.com"}}).want(t, http.StatusUnprocessableEntity, "There is a user with this email already.")
-	v.post("/console/users/invite", url.Values{"email": {"bob"}}).want(t, http.StatusUnprocessableEntity, "Enter an email address.")
+	v.post("/console/users/invite", url.Values{"email": {"bob"}, "workspace": {s.workspace}, "role": {"operator"}}).want(t, http.StatusUnprocessableEntity, "Enter an email address.", `value="bob"`, s.workspace+`" selected`, `"operator" selected`)
 
 	_, key = linkOf(t, v.post("/console/users/change", url.Values{"email": {"bob@example.com"}, "act": {"reset"}}))
 	other := s.signIn(t, email)

@@ -21,10 +21,10 @@ type usersView struct {
 	Link        string // of the last invitation or reset
 	LinkFor     string
 	LinkPurpose studio.LinkPurpose
-	LinkMailed  bool   // whether a mail with it is on its way
-	Problem     string // with the last invitation
-	Invited     string // the email in the form, after a problem
-	Unshared    string // the link in the form, if there is no such video
+	LinkMailed  bool       // whether a mail with it is on its way
+	Problem     string     // with the last invitation
+	Invited     url.Values // the form, after a problem
+	Unshared    string     // the link in the form, if there is no such video
 }
 
 func (c *Console) users(w http.ResponseWriter, r *http.Request, _ session) error {
@@ -49,7 +49,6 @@ func (c *Console) showUsers(w http.ResponseWriter, r *http.Request, status int, 
 
 // showUserLink shows a new link once, and sends it if there is a mail server.
 func (c *Console) showUserLink(w http.ResponseWriter, r *http.Request, email, secret string, purpose studio.LinkPurpose) error {
-	w.Header().Set("Cache-Control", "no-store")
 	link := LinkURL(c.cfg.Studio.PublicURL, secret)
 	mailed := c.cfg.MailLink != nil && c.cfg.MailLink(c.cfg.Studio.NormalizeEmail(email), link, purpose)
 	return c.showUsers(w, r, http.StatusOK, usersView{Link: link, LinkFor: email, LinkPurpose: purpose, LinkMailed: mailed})
@@ -58,19 +57,18 @@ func (c *Console) showUserLink(w http.ResponseWriter, r *http.Request, email, se
 func (c *Console) invite(w http.ResponseWriter, r *http.Request, s session) error {
 	email := r.PostFormValue("email")
 	secret, err := c.cfg.Studio.Invite(r.Context(), s.User, email, r.PostFormValue("workspace"), r.PostFormValue("role") == string(studio.Operator))
-	problem := ""
+	v := usersView{Invited: r.PostForm}
 	switch {
+	case err == nil:
+		return c.showUserLink(w, r, email, secret, studio.InviteLink)
 	case errors.Is(err, studio.ErrEmail):
-		problem = "Enter an email address."
+		v.Problem = "Enter an email address."
 	case errors.Is(err, studio.ErrExists):
-		problem = "There is a user with this email already."
-	case err != nil:
+		v.Problem = "There is a user with this email already."
+	default:
 		return err
 	}
-	if problem != "" {
-		return c.showUsers(w, r, http.StatusUnprocessableEntity, usersView{Problem: problem, Invited: email})
-	}
-	return c.showUserLink(w, r, email, secret, studio.InviteLink)
+	return c.showUsers(w, r, http.StatusUnprocessableEntity, v)
 }
 
 // changeUser does what the button of a user is for.
