@@ -231,17 +231,13 @@ func sendJSON(api http.Handler, request *http.Request, body any) ([]byte, error)
 	if err := json.Unmarshal(response.body.Bytes(), &problem); err != nil {
 		return nil, err
 	}
-	refused := &server.Error{Status: response.status, Detail: problem.Title, Header: make(http.Header)}
+	refused := &server.Error{
+		Status: response.status, Detail: gen.Or(problem.Detail, problem.Title), Violations: gen.Or(problem.Errors, nil), Header: make(http.Header),
+	}
 	for _, name := range []string{"Retry-After", "Ratelimit", "Ratelimit-Policy"} {
 		if text := response.header.Get(name); text != "" {
 			refused.Header.Set(name, text)
 		}
-	}
-	if problem.Detail != nil {
-		refused.Detail = *problem.Detail
-	}
-	if problem.Errors != nil {
-		refused.Violations = *problem.Errors
 	}
 	return nil, refused
 }

@@ -183,7 +183,7 @@ func TestOperator_managesWorkspaces(t *testing.T) {
 	change("remove", "bob@example.com").want(t, http.StatusOK, "Nobody.")
 	change("remove", "bob@example.com").want(t, http.StatusUnprocessableEntity, "There is no such user or workspace.")
 	v.post("/console/workspaces/change", url.Values{"act": {"add"}, "workspace": {"unknown"}, "email": {"bob@example.com"}}).want(t, http.StatusUnprocessableEntity, "There is no such user or workspace.")
-	change("add", "nobody@example.com").want(t, http.StatusUnprocessableEntity, "There is no such user or workspace.")
+	change("add", "nobody@example.com").want(t, http.StatusUnprocessableEntity, "There is no such user or workspace.", `value="nobody@example.com" autocomplete`)
 	v.post("/console/workspaces/change", url.Values{"act": {"create"}, "name": {" "}}).want(t, http.StatusUnprocessableEntity, "Enter a name")
 	v.get("/console/workspaces?workspace=unknown").want(t, http.StatusNotFound)
 	log := v.get("/console/users/log")

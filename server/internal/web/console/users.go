@@ -149,6 +149,7 @@ type workspacesView struct {
 	Members    []store.Account
 	More       bool // whether there are members that are not shown
 	Problem    string
+	Form       url.Values // after a problem
 }
 
 func (c *Console) workspaces(w http.ResponseWriter, r *http.Request, _ session) error {
@@ -156,7 +157,7 @@ func (c *Console) workspaces(w http.ResponseWriter, r *http.Request, _ session) 
 }
 
 func (c *Console) showWorkspaces(w http.ResponseWriter, r *http.Request, status int, problem string) error {
-	v := workspacesView{Problem: problem}
+	v := workspacesView{Problem: problem, Form: r.PostForm}
 	var err error
 	if id := r.FormValue("workspace"); id != "" {
 		v.Chosen, err = c.cfg.Store.Workspace(r.Context(), id)
