@@ -19,7 +19,7 @@ const signingKeyFrom = store.AccessTokenKey + " from "
 
 func rotateTokensCommand() *cli.Command {
 	return described(leaf("rotate", "sign access tokens with a new key", "", []cli.Flag{
-		&cli.BoolFlag{Name: "revoke", Usage: "delete the old keys, for example after a leak; access tokens become invalid, and clients renew them with refresh tokens"},
+		&cli.BoolFlag{Name: "revoke", Usage: "delete the old keys, for example after a leak; access tokens become invalid within 10 seconds, and clients renew them with refresh tokens"},
 	}, recorded(onStore(rotateSigningKey))),
 		`Daemons use the new key after a minute, when all have read it. Tokens that the old key signed stay valid until
 they expire, within an hour.
