@@ -573,7 +573,7 @@ func (c *Client) ReplayEvents(ctx context.Context, body gen.ReplayRequest, optio
 //
 // After 15 seconds of silence, the service sends a comment. It ends a stream with an item of the type
 // `error`, whose data is a problem, if it fails or shuts down, or if the token expires or is revoked.
-// If the client reads nothing for about 30 seconds, it closes the connection. A client resumes after
+// It closes the connection of a client that reads nothing for about 30 seconds. A client resumes after
 // any end, with a new token if need be. A caller can have 32 streams on each server of the service.
 // The response to a further request is 429.
 //
