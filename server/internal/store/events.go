@@ -26,7 +26,7 @@ func eventConditions(f studio.EventFilter, order studio.EventOrder, after studio
 	where.filter("e.user_id = ?", f.UserID)
 	where.filter("e.subject_id = ?", f.SubjectID)
 	where.filter("e.kind = ?", string(f.Kind))
-	where.filter("EXISTS (SELECT 1 FROM subjects w WHERE w.id = e.subject_id AND w.workspace_id = ?)", f.WorkspaceID)
+	where.filter("(SELECT w.workspace_id FROM subjects w WHERE w.id = e.subject_id) = ?", f.WorkspaceID)
 	switch f.State { // literals, because a partial index cannot match a parameter
 	case studio.NoEventState:
 	case studio.EventPending, studio.EventDelivered, studio.EventUnsent:
@@ -43,18 +43,11 @@ func eventConditions(f studio.EventFilter, order studio.EventOrder, after studio
 	return where
 }
 
-// Events reads on PostgreSQL only what survives a failover, because clients continue after what they have read.
+// Events reads on PostgreSQL only what survives a failover, because clients continue after what they have read. If few
+// events may match, it reads them in parts.
 func (s *Store) Events(
 	ctx context.Context, filter studio.EventFilter, order studio.EventOrder, after studio.Position, limit int,
 ) ([]studio.EventRecord, bool, error) {
-	where, from := eventConditions(filter, order, after), "events e"
-	if filter.State == studio.EventPending && filter.ID == "" && filter.SubjectID == "" {
-		// Few of the events are pending, and the queue has their subjects. SQLite reads the left side of a CROSS JOIN
-		// first.
-		from = "deliveries q CROSS JOIN events e"
-		where.add("e.subject_id = q.subject_id AND e.sequence >= q.sequence")
-		where.filter("q.user_id = ?", filter.UserID)
-	}
 	direction := " DESC"
 	if order == studio.OldestFirst {
 		direction = ""
@@ -64,10 +57,41 @@ func (s *Store) Events(
 		sorted = "e.sequence" + direction
 	}
 	p := page[studio.EventRecord]{limit: limit}
-	rows := where.parameter(limit + 1)
-	err := p.query(ctx, confirmedQuerier{s.engine}, scanEvent, selectEvents(s.engine,
-		"FROM (SELECT e.* FROM "+from+where.where()+" ORDER BY "+sorted+" "+limitTo(rows)+")", sorted), where.args...)
-	return p.rows, p.more, err
+	for scanned := 10 * limit; ; scanned = scannedEvents { // most may match, so the first part is short
+		part, end, from := filter, time.Time{}, "events e"
+		all := studio.EventFilter{UserID: filter.UserID, From: filter.From, To: filter.To}
+		if filter.State == studio.EventExhausted { // it has an index
+			all.State = filter.State
+		}
+		if filter != all && filter.ID == "" && filter.SubjectID == "" && filter.State != studio.EventPending {
+			where := eventConditions(all, order, after)
+			rows := where.parameter(scanned)
+			if err := queryRow(ctx, s.engine, []any{instant{&end}}, `SELECT e.created_at FROM events e`+where.where()+
+				` ORDER BY e.created_at`+direction+` LIMIT 1 OFFSET `+rows, where.args...); orZero(err) != nil {
+				return nil, false, err
+			}
+			if order == studio.OldestFirst && !end.IsZero() {
+				part.To, filter.From = end, end
+			} else if !end.IsZero() {
+				part.From, filter.To = end, end
+			}
+		}
+		where := eventConditions(part, order, after)
+		if filter.State == studio.EventPending && filter.ID == "" && filter.SubjectID == "" {
+			// Few of the events are pending, and the queue has their subjects. SQLite reads the left side of a CROSS
+			// JOIN first.
+			from = "deliveries q CROSS JOIN events e"
+			where.add("e.subject_id = q.subject_id AND e.sequence >= q.sequence")
+			where.filter("q.user_id = ?", filter.UserID)
+		}
+		rows := where.parameter(limit - len(p.rows) + 1)
+		err := p.query(ctx, confirmedQuerier{s.engine}, scanEvent, selectEvents(s.engine,
+			"FROM (SELECT e.* FROM "+from+where.where()+" ORDER BY "+sorted+" "+limitTo(rows)+")", sorted), where.args...)
+		if err != nil || p.more || end.IsZero() {
+			return p.rows, p.more, err
+		}
+		after = studio.Position{}
+	}
 }
 
 // confirmedQuerier is a querier whose results survive a failover.

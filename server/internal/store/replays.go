@@ -15,8 +15,8 @@ const (
 	// replayBatch bounds the events that one transaction replays, because other writes wait for it on SQLite. A batch
 	// has all events of its subjects, so it may be larger by a few.
 	replayBatch = 100
-	// countedEvents bounds the events that one query counts.
-	countedEvents = 10_000
+	// scannedEvents bounds the events that one query counts or filters, because others wait for its connection.
+	scannedEvents = 10_000
 	// maxReplayBacklog is how many deliveries of a user may be due when the next batch is replayed. So the new events
 	// of the user do not wait for all that are replayed.
 	maxReplayBacklog = 1000
@@ -69,9 +69,9 @@ func (s *Store) CountReplay(ctx context.Context, selection studio.ReplaySelectio
 		return 0, context.Cause(wait)
 	}
 	var last studio.Position
-	for events := countedEvents; events == countedEvents && err == nil; {
+	for events := scannedEvents; events == scannedEvents && err == nil; {
 		where := selectionConditions(s.engine, selection, now, last)
-		most, n := where.parameter(countedEvents), int64(0)
+		most, n := where.parameter(scannedEvents), int64(0)
 		err = queryRow(ctx, s.engine, []any{&events, &n, instant{&last.CreatedAt}, &last.ID}, `WITH page AS (
 				SELECT e.created_at, e.id, CASE WHEN e.state = 'delivered' AND EXISTS (SELECT 1 FROM subjects s
 					WHERE s.id = e.subject_id AND s.deleted_at IS NOT NULL) THEN 0 ELSE 1 END AS counted
