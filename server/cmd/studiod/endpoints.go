@@ -14,11 +14,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-const (
-	endpointPage = 100 // how many endpoints of a user are read at once
-	maxTroubled  = 1000
-)
-
 func endpointCommand() *cli.Command {
 	user := &cli.StringFlag{Name: "user", Usage: "the `EMAIL` of the user", Required: true}
 	return &cli.Command{
@@ -88,7 +83,7 @@ func userOf(ctx context.Context, command *cli.Command, service *studio.Service) 
 // listEndpoints lists all endpoints of the user in --user, or those of all users that have trouble.
 func listEndpoints(ctx context.Context, command *cli.Command, service *studio.Service) error {
 	if !command.IsSet("user") {
-		troubled, err := service.TroubledEndpoints(ctx, maxTroubled)
+		troubled, err := service.TroubledEndpoints(ctx, maxListed)
 		if err != nil {
 			return err
 		}
@@ -100,7 +95,7 @@ func listEndpoints(ctx context.Context, command *cli.Command, service *studio.Se
 	}
 	var all []studio.Endpoint
 	for cursor, more := "", true; more; more = cursor != "" {
-		page, err := service.Endpoints(ctx, user.ID, cursor, endpointPage)
+		page, err := service.Endpoints(ctx, user.ID, cursor, maxListed) // each page counts the user's events
 		if err != nil {
 			return err
 		}
@@ -127,10 +122,7 @@ func setEndpoint(enabled bool) cli.ActionFunc {
 		if err != nil {
 			return err
 		}
-		state := "on"
-		if e.State == studio.EndpointPaused {
-			state = "paused"
-		}
+		state := map[bool]string{true: "paused", false: "on"}[e.State == studio.EndpointPaused]
 		return printLines(command, commandline.Printable(studio.WithoutQuery(e.URL))+" of "+commandline.Printable(e.Email)+" is "+state)
 	})
 }
