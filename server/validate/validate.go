@@ -89,7 +89,7 @@
 //     are declared.
 //   - A list or object whose text is empty is empty, if it has delimiters. An empty required scalar is missing.
 //   - A deepObject has scalars, and arrays of them whose key is repeated. Nested keys are refused.
-//   - An exploded value in cookies is several cookies.
+//   - An exploded value in cookies is several cookies. A cookie that net/http does not read is absent.
 //   - An array in multipart/form-data is a part for each element. If the schema of the field allows other types too,
 //     there is one part, which is no array.
 //   - Defaults are not applied; the implementation applies them.

@@ -136,10 +136,7 @@ func (e *exchange) match(schema any, depth int) any {
 			if part := part.(object); part["type"] == nil && part["$ref"] == nil && part["allOf"] == nil { // refines the others
 				continue
 			}
-			members, ok := e.match(part, depth).(object)
-			if !ok {
-				continue
-			}
+			members, _ := e.match(part, depth).(object)
 			for name, value := range members {
 				if _, given := whole[name]; !given {
 					whole[name] = value
@@ -148,14 +145,18 @@ func (e *exchange) match(schema any, depth int) any {
 		}
 		return whole
 	}
-	for _, keyword := range []string{"oneOf", "anyOf"} {
-		if parts, ok := s[keyword].([]any); ok {
-			return e.match(pick(e, parts...), depth)
+	if parts := slices.Concat(list(s["oneOf"]), list(s["anyOf"])); len(parts) > 0 {
+		value := e.match(pick(e, parts...), depth)
+		if whole, ok := value.(object); ok && s["properties"] != nil {
+			maps.Copy(whole, e.matchObject(s, depth).(object))
 		}
+		return value
 	}
 	kind, _ := s["type"].(string)
 	if kinds, ok := s["type"].([]any); ok {
 		kind = pick(e, kinds...).(string)
+	} else if s["properties"] != nil {
+		kind = "object"
 	}
 	switch kind {
 	case "string":
@@ -178,9 +179,6 @@ func (e *exchange) match(schema any, depth int) any {
 		}
 		return all
 	case "object":
-		return e.matchObject(s, depth)
-	}
-	if s["properties"] != nil {
 		return e.matchObject(s, depth)
 	}
 	return pick[any](e, "any", number("9007199254740993"), true, nil, []any{number("1.0"), nil}, object{"a": nil})

@@ -1,7 +1,8 @@
 // Command generate generates code from the document: the files *.gen.go of the packages gen, client, client/webhook and
 // server, and the sample programs in api/_samples. It also writes the document itself, in JSON and without its
 // descriptions, to server/document.gen.json. It must run in the root of the module. Its argument is the path of the
-// document, which is one file. If the document has an error, it changes no file.
+// document, which is one file. If the document has an error, it changes no file. A warning is about what a server
+// serves only with [validate.Config.Lenient].
 //
 // # Grammar
 //
@@ -50,6 +51,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -220,6 +222,9 @@ func (f files) types(path string, text []byte) (*openapi3.T, *names, error) {
 	if !ok {
 		return nil, nil, errors.New("oapi-codegen wrote no package clause")
 	}
+	// The code for members beside a union compares a Nullable with nil, and writes null for one that is absent.
+	beside := regexp.MustCompile(`(?s)(MarshalJSON\(\) \S+ \S+ \{)\n\tb, err := t\.union[^\n]+\n\tif .*?\n\}\n`)
+	code = beside.ReplaceAllString(code, "$1 return encode.JSON(&t) }\n")
 	f[s.Output] = []byte(header + "package " + s.PackageName + "\n" + docComments(code))
 	return document, elements, nil
 }
@@ -263,15 +268,11 @@ func load(text []byte) (*openapi3.T, error) {
 	if err != nil {
 		return nil, err
 	}
-	if document.Components == nil {
-		document.Components = &openapi3.Components{}
-	}
+	document.Components = cmp.Or(document.Components, &openapi3.Components{})
 	if document.Components.Schemas == nil {
 		document.Components.Schemas = openapi3.Schemas{}
 	}
-	if document.Paths == nil {
-		document.Paths = openapi3.NewPaths()
-	}
+	document.Paths = cmp.Or(document.Paths, openapi3.NewPaths())
 	if err := expand(document); err != nil {
 		return nil, err
 	}

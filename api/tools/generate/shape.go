@@ -240,9 +240,7 @@ func (s *shaper) become(ref, other *openapi3.SchemaRef) {
 	*ref.Value = *flat
 	ref.Value.Origin, ref.Value.ReadOnly, ref.Value.WriteOnly = own.Origin, own.ReadOnly || flat.ReadOnly, own.WriteOnly || flat.WriteOnly
 	ref.Value.Extensions = extended(flat.Extensions, own.Extensions)
-	if own.Description != "" {
-		ref.Value.Description = own.Description
-	}
+	ref.Value.Description = cmp.Or(own.Description, flat.Description)
 	ref.Ref = other.Ref
 	ref.Extensions = extended(ref.Extensions, other.Extensions)
 }
@@ -377,12 +375,8 @@ func (s *shaper) merge(into, from *openapi3.Schema, at openapi3.Location) {
 		s.fail(at, "the allOf has two unions, for which there is no Go type: write them as one union, or %s", remove)
 	}
 	into.OneOf, into.AnyOf = slices.Concat(into.OneOf, from.OneOf), slices.Concat(into.AnyOf, from.AnyOf)
-	if into.Discriminator == nil {
-		into.Discriminator = from.Discriminator
-	}
-	if into.Description == "" {
-		into.Description = from.Description
-	}
+	into.Discriminator = cmp.Or(into.Discriminator, from.Discriminator)
+	into.Description = cmp.Or(into.Description, from.Description)
 	into.ReadOnly, into.WriteOnly = into.ReadOnly || from.ReadOnly, into.WriteOnly || from.WriteOnly
 	into.Extensions = extended(into.Extensions, others)
 	if names, _ := into.Extensions["x-enum-varnames"].([]any); len(names) != len(into.Enum) { // of more values

@@ -18,7 +18,7 @@ var Grammar = []string{
 	"read only", "write only", "closed object", "open object", "names of any script", "names that Go code uses",
 
 	"body in JSON", "body in JSON that may be null", "body in another JSON", "body in versions of JSON", "body without a schema", "optional body",
-	"body in text", "body in bytes", "body in a range", "body in several types",
+	"body with a union beside members", "body in text", "body in bytes", "body in a range", "body in several types",
 	"urlencoded", "urlencoded list", "urlencoded list with commas", "urlencoded JSON", "urlencoded list of JSON",
 	"multipart", "multipart list", "multipart file", "multipart files", "multipart JSON", "multipart list of JSON",
 

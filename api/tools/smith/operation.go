@@ -144,6 +144,12 @@ func (s *Smith) requestBody() members {
 		maps.Copy(content, s.in(binary, "video/*", "video/mp4"))
 	case 14:
 		content = s.as("body in JSON that may be null", s.in(s.nullable(s.object(2)), mediaJSON))
+	case 16:
+		maybe, free := s.name(), s.name()
+		own := members{maybe: members{"type": []any{"array", "null"}}, free: members{}}
+		requires := func(name string) members { return members{"type": "object", "required": []any{name}} }
+		schema := members{"type": "object", "properties": own, "anyOf": []any{requires(maybe), requires(free)}}
+		content = s.as("body with a union beside members", s.in(schema, mediaJSON))
 	default:
 		content = s.as("body in JSON", s.in(s.value(3), mediaJSON))
 	}
@@ -207,8 +213,7 @@ func (s *Smith) response(kind int) members {
 func (s *Smith) content(kind int) members {
 	switch kind {
 	case nothing, redirect:
-		s.use("response without content")
-		return nil
+		return s.as("response without content", nil)
 	case text:
 		return s.as("response in text", members{"text/plain": s.maybeSchema(s.scalar)})
 	case bytes:
