@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"mime"
@@ -43,11 +44,8 @@ func eachObject(value any, named bool, visit func(map[string]any)) {
 		}
 	case map[string]any:
 		for name, member := range value {
-			switch name {
-			case "example", "examples", "default", "enum", "const":
-				if !named {
-					continue
-				}
+			if !named && slices.Contains([]string{"example", "examples", "default", "enum", "const"}, name) {
+				continue
 			}
 			eachObject(member, !named && slices.Contains([]string{"properties", "patternProperties", "dependentSchemas", "$defs", "schemas", "responses", "mapping"}, name), visit)
 		}
@@ -68,11 +66,7 @@ func lowerObject(object map[string]any) {
 		kind, parameters, err := mime.ParseMediaType(name)
 		delete(parameters, "charset") // which is always UTF-8
 		media, _ := described.(map[string]any)
-		items, ok := media["itemSchema"]
-		if !ok {
-			items, ok = media["x-itemSchema"]
-		}
-		if ok { // a stream is an array of its items in JSON
+		if items := cmp.Or(media["itemSchema"], media["x-itemSchema"]); items != nil { // a stream is an array of its items in JSON
 			kind, described = kind+"+json", map[string]any{"schema": map[string]any{"type": "array", "items": items}}
 		}
 		if err == nil {

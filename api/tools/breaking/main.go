@@ -15,8 +15,8 @@
 // It does not judge the URLs of servers, the flows of OAuth, an added discriminator, numbers that no float64 holds, and
 // what only texts say, and compares JSON in a field of multipart/form-data like text. For it, the alternatives of a
 // oneOf exclude each other, and a new member is one that nobody has sent. It also reports changes that break nobody:
-// 2XX that becomes 200, a schema that becomes one of several or a part of an allOf, exclusiveMinimum for an equal
-// minimum, prefixItems added to a response, and every change of a dependentRequired.
+// 2XX that becomes 200, a schema that becomes one of several or a part of an allOf, another name of such a component,
+// exclusiveMinimum for an equal minimum, prefixItems added to a response, and every change of a dependentRequired.
 //
 // api/CHANGES.md lists a breaking change if it has a line that COMMIT does not have and that names the operation in
 // backquotes, as in `POST /users/login` or `webhook avatar_event`.

@@ -20,13 +20,10 @@ var verdicts string
 
 // severities returns the severity of each check of oasdiff.
 func severities() map[string]checker.Level {
-	levels := make(map[string]checker.Level)
+	levels, of := make(map[string]checker.Level), map[string]checker.Level{"breaks": checker.ERR, "fits": checker.INFO}
 	for line := range strings.Lines(verdicts) {
 		fields := strings.Fields(line)
-		levels[fields[1]] = checker.INFO
-		if fields[0] == "breaks" {
-			levels[fields[1]] = checker.ERR
-		}
+		levels[fields[1]] = of[fields[0]]
 	}
 	return levels
 }
