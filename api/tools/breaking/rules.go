@@ -35,12 +35,14 @@ type comparison struct {
 	before, after *openapi3.T
 	compared      map[[2]*openapi3.Schema]bool
 	breaks        []finding
-	hide          []func() // what only one of the documents has
+	hide          []func()                  // what only one of the documents has
+	shown         map[*openapi3.Schema]bool // what elsewhere is compared
 }
 
 // compareOperations applies our own rules to the operations that both documents have.
 func compareOperations(before, after *openapi3.T) (breaks []finding) {
 	var hide []func()
+	shown := make(map[*openapi3.Schema]bool)
 	for _, path := range slices.Sorted(maps.Keys(before.Paths.Map())) {
 		for method, old := range before.Paths.Value(path).Operations() {
 			item := after.Paths.Find(path) // the names of parameters may differ
@@ -50,6 +52,7 @@ func compareOperations(before, after *openapi3.T) (breaks []finding) {
 			c := comparison{
 				operation: operationName(method, path), before: before, after: after,
 				compared: make(map[[2]*openapi3.Schema]bool), callback: strings.HasPrefix(path, callbackPath),
+				shown: shown,
 			}
 			c.compare(method, old, item.GetOperation(method))
 			hide = append(hide, c.hide...)
@@ -201,19 +204,29 @@ func (c *comparison) values(at string, sent bool, before, after *openapi3.Schema
 	}
 	report(others(open) > others(closed), "other members")
 	report(!sent && closed.ReadOnly && !open.ReadOnly, "what only the service sends")
+	hide := func(part func()) {
+		c.hide = append(c.hide, func() {
+			if !c.shown[open] && !c.shown[closed] {
+				part()
+			}
+		})
+	}
 	for name, member := range after.Properties {
 		other := before.AdditionalProperties.Schema
 		isLike := other == nil || other.Value.Type == nil || slices.Equal(member.Value.Type.Slice(), other.Value.Type.Slice())
 		report(before.Properties[name] == nil && !isLike, "a "+name+" unlike other members")
 	}
 	if (open.Enum == nil) != (closed.Enum == nil) {
-		c.hide = append(c.hide, func() { open.Enum, closed.Enum = nil, nil })
+		hide(func() { open.Enum, closed.Enum = nil, nil })
+	}
+	if open.Enum != nil && closed.Enum != nil || min(len(open.AnyOf), len(closed.AnyOf)) > 0 || min(len(open.OneOf), len(closed.OneOf)) > 0 {
+		c.shown[open], c.shown[closed] = true, true
 	}
 	report(open.Enum == nil && closed.Enum != nil, "other values")
 	if slices.Equal(open.Type.Slice(), closed.Type.Slice()) { // or else oasdiff compares the types
 		for _, unions := range [][2]*openapi3.SchemaRefs{{&open.AnyOf, &closed.AnyOf}, {&open.OneOf, &closed.OneOf}} {
 			if (len(*unions[0]) == 0) != (len(*unions[1]) == 0) {
-				c.hide = append(c.hide, func() { *unions[0], *unions[1] = nil, nil })
+				hide(func() { *unions[0], *unions[1] = nil, nil })
 				report(len(*unions[0]) == 0, "what is no alternative")
 			}
 		}
