@@ -49,12 +49,14 @@ func Inherit() *Sockets {
 // Kept reports whether the sockets stay open when this process ends.
 func (s *Sockets) Kept() bool { return s != nil && s.passed }
 
-// Addr returns the address of the first socket that the process was given, or "".
+// Addr returns the address of the first TCP socket that the process was given, or "".
 func (s *Sockets) Addr() string {
-	if s == nil || len(s.unused) == 0 {
-		return ""
+	if s != nil {
+		if i := slices.IndexFunc(s.unused, func(l net.Listener) bool { return l.Addr().Network() == "tcp" }); i >= 0 {
+			return s.unused[i].Addr().String()
+		}
 	}
-	return s.unused[0].Addr().String()
+	return ""
 }
 
 // Listen returns the socket for a TCP address that the process was given, or opens one.

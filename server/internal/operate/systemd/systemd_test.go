@@ -2,6 +2,7 @@ package systemd
 
 import (
 	"net"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -20,8 +21,9 @@ func TestSockets_Listen_usesTheSocketOfTheAddress(t *testing.T) {
 		{"127.0.0.1", "0.0.0.0", "set ListenStream"},
 	} {
 		given := harness.Try(new(net.ListenConfig).Listen(t.Context(), "tcp", net.JoinHostPort(test.given, "0")))(t)
-		defer func() { _ = given.Close() }()
-		s := &Sockets{unused: []net.Listener{given}}
+		local := harness.Try(new(net.ListenConfig).Listen(t.Context(), "unix", filepath.Join(t.TempDir(), "socket")))(t)
+		defer func() { _, _ = given.Close(), local.Close() }()
+		s := &Sockets{unused: []net.Listener{local, given}}
 		_, port, err := net.SplitHostPort(s.Addr())
 		harness.Check(t, err)
 		got, err := s.Listen(t.Context(), net.JoinHostPort(test.wanted, port))
