@@ -34,10 +34,14 @@ func expand(document *openapi3.T) error {
 func expandSiblings(document *openapi3.T, ref *openapi3.SchemaRef) {
 	name, _ := strings.CutPrefix(ref.Ref, "#/components/schemas/")
 	target, copied := document.Components.Schemas[name], *ref.Value
-	if target == nil || len(copied.AllOf) == 0 || slices.Contains(target.Value.AllOf, copied.AllOf[len(copied.AllOf)-1]) {
+	if target == nil || len(copied.AllOf) == 0 {
 		return
 	}
 	beside := copied.AllOf[len(copied.AllOf)-1]
+	if slices.ContainsFunc(target.Value.AllOf, func(part *openapi3.SchemaRef) bool { return sameSchema(part.Value, beside.Value) }) {
+		ref.Value = target.Value // the loader may have copied what is beside that reference
+		return
+	}
 	whole := openapi3.Schema{
 		AllOf: openapi3.SchemaRefs{{Ref: ref.Ref, Value: target.Value}, beside}, Origin: beside.Value.Origin, Extensions: ref.Extensions,
 		Description: copied.Description, Default: copied.Default, Deprecated: copied.Deprecated, ReadOnly: copied.ReadOnly, WriteOnly: copied.WriteOnly,
