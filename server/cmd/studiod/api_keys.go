@@ -60,7 +60,12 @@ func listAPIKeys(ctx context.Context, command *cli.Command, service *studio.Serv
 	return columns[studio.APIKey]{
 		{"id", "ID", func(k studio.APIKey) any { return k.ID }},
 		{"created_at", "CREATED", func(k studio.APIKey) any { return k.CreatedAt }},
-		{"scope", "SCOPE", func(k studio.APIKey) any { return map[bool]string{true: "read", false: "write"}[k.ReadOnly] }},
+		{"scope", "SCOPE", func(k studio.APIKey) any {
+			if k.ReadOnly {
+				return "read"
+			}
+			return "write"
+		}},
 		{"workspace_id?", "WORKSPACE", func(k studio.APIKey) any { return k.WorkspaceID }},
 		{"expires_at?", "EXPIRES", func(k studio.APIKey) any { return k.ExpiresAt }},
 		{"used_at?", "LAST USED", func(k studio.APIKey) any { return k.UsedAt }},

@@ -122,7 +122,10 @@ func setEndpoint(enabled bool) cli.ActionFunc {
 		if err != nil {
 			return err
 		}
-		state := map[bool]string{true: "paused", false: "on"}[e.State == studio.EndpointPaused]
+		state := "on"
+		if e.State == studio.EndpointPaused {
+			state = "paused"
+		}
 		return printLines(command, commandline.Printable(studio.WithoutQuery(e.URL))+" of "+commandline.Printable(e.Email)+" is "+state)
 	})
 }
