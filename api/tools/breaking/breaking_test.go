@@ -230,17 +230,14 @@ func TestRun_readsTheDocumentItself(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	git := func(words ...string) {
+	write("CHANGES.md", "")
+	write("openapi.yaml", text)
+	for _, words := range [][]string{{"init", "--quiet"}, {"add", "."}, {"commit", "--quiet", "--message=first"}} {
 		words = append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com"}, words...)
 		if said, err := exec.Command("git", words...).CombinedOutput(); err != nil {
 			t.Fatalf("git %q: %s", words, said)
 		}
 	}
-	write("CHANGES.md", "")
-	write("openapi.yaml", text)
-	git("init", "--quiet")
-	git("add", ".")
-	git("commit", "--quiet", "--message=first")
 	var out strings.Builder
 	if err := run(dir, "HEAD", &out); err != nil {
 		t.Errorf("without a change: %v", err)

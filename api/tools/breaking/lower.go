@@ -131,8 +131,7 @@ func isAnnotated(object map[string]any, keyword string, by map[string]any) bool 
 	return true
 }
 
-// allowNull replaces a union of a schema and null by the schema, which then allows null. For a component, it adds
-// another.
+// allowNull replaces a union of a schema and null by the schema, which then allows null.
 func allowNull(object, schemas map[string]any) {
 	for _, keyword := range []string{"anyOf", "oneOf"} {
 		list, _ := object[keyword].([]any)
@@ -142,16 +141,7 @@ func allowNull(object, schemas map[string]any) {
 				continue
 			}
 			other, _ := list[1-i].(map[string]any)
-			ref, _ := other["$ref"].(string)
-			name, isComponent := strings.CutPrefix(ref, "#/components/schemas/")
-			if isComponent {
-				other, _ = schemas[name].(map[string]any)
-			}
-			nullable := withNull(other)
-			if nullable != nil && isComponent {
-				schemas[name+".orNull"], nullable = nullable, map[string]any{"$ref": ref + ".orNull"}
-			}
-			if nullable != nil && isAnnotated(object, keyword, nullable) {
+			if nullable := withNull(other, schemas); nullable != nil && isAnnotated(object, keyword, nullable) {
 				delete(object, keyword)
 				maps.Copy(object, nullable)
 				return
@@ -160,19 +150,41 @@ func allowNull(object, schemas map[string]any) {
 	}
 }
 
-// withNull returns a copy of a schema that allows null, or nil if the schema does not name its types.
-func withNull(schema map[string]any) map[string]any {
-	types, ok := schema["type"].([]any)
-	if name, isOne := schema["type"].(string); isOne {
-		types, ok = []any{name}, true
-	}
-	if !ok {
-		return nil
+// withNull returns a copy of a schema that allows null, or nil if that depends on its allOf. For a component, it adds
+// another.
+func withNull(schema, schemas map[string]any) map[string]any {
+	if ref, ok := schema["$ref"].(string); ok {
+		name := strings.TrimPrefix(ref, "#/components/schemas/")
+		component, _ := schemas[name].(map[string]any)
+		if component != nil && schemas[name+".orNull"] == nil {
+			schemas[name+".orNull"] = component // for a component that refers to itself
+			allowNull(component, schemas)
+			schemas[name+".orNull"] = withNull(component, schemas)
+		}
+		if nullable, _ := schemas[name+".orNull"].(map[string]any); nullable == nil {
+			delete(schemas, name+".orNull")
+			return nil
+		}
+		return map[string]any{"$ref": ref + ".orNull"}
 	}
 	schema = maps.Clone(schema)
-	schema["type"] = append(slices.Clip(types), "null")
-	if values, ok := schema["enum"].([]any); ok {
+	types, isTyped := schema["type"].([]any)
+	if name, isOne := schema["type"].(string); isOne {
+		types, isTyped = []any{name}, true
+	}
+	if isTyped && !slices.Contains(types, any("null")) {
+		schema["type"] = append(slices.Clip(types), "null")
+	}
+	if values, ok := schema["enum"].([]any); ok && !slices.Contains(values, nil) {
 		schema["enum"] = append(slices.Clip(values), nil)
+	}
+	if !isTyped && schema["allOf"] != nil {
+		return nil
+	}
+	for _, keyword := range []string{"anyOf", "oneOf"} {
+		if list, ok := schema[keyword].([]any); ok && !isTyped {
+			schema[keyword] = append(slices.Clip(list), map[string]any{"type": "null"})
+		}
 	}
 	return schema
 }

@@ -223,13 +223,15 @@ func (c *comparison) values(at string, sent bool, before, after *openapi3.Schema
 		c.shown[open], c.shown[closed] = true, true
 	}
 	report(open.Enum == nil && closed.Enum != nil, "other values")
-	if slices.Equal(open.Type.Slice(), closed.Type.Slice()) { // or else oasdiff compares the types
-		for _, unions := range [][2]*openapi3.SchemaRefs{{&open.AnyOf, &closed.AnyOf}, {&open.OneOf, &closed.OneOf}} {
-			if (len(*unions[0]) == 0) != (len(*unions[1]) == 0) {
-				hide(func() { *unions[0], *unions[1] = nil, nil })
-				report(len(*unions[0]) == 0, "what is no alternative")
-			}
+	for _, unions := range [][2]*openapi3.SchemaRefs{{&open.AnyOf, &closed.AnyOf}, {&open.OneOf, &closed.OneOf}} {
+		isSame := slices.Equal(open.Type.Slice(), closed.Type.Slice())
+		if (len(*unions[0]) == 0) != (len(*unions[1]) == 0) && isSame { // or else oasdiff compares the types
+			hide(func() { *unions[0], *unions[1] = nil, nil })
 		}
+		isWithin := isAlternative(open, *unions[1]) || open.Type != nil && !slices.ContainsFunc(*open.Type, func(of string) bool {
+			return !isAlternative(&openapi3.Schema{Type: &openapi3.Types{of}}, *unions[1])
+		})
+		report(len(*unions[0]) < min(len(*unions[1]), 1) && (isSame || closed.Type == nil) && !isWithin, "what is no alternative")
 	}
 	isNarrower := len(open.Type.Slice()) > len(closed.Type.Slice()) // in text, oasdiff takes this for compatible, but for null
 	report(isNarrower && closed.Type != nil && slices.ContainsFunc(*open.Type, func(of string) bool {
@@ -247,9 +249,15 @@ func (c *comparison) values(at string, sent bool, before, after *openapi3.Schema
 	}
 	report(isConditional, "values that another condition allows")
 	for _, name := range closed.Required { // oasdiff compares those that are in properties
-		isHere := open.Properties[name] != nil || closed.Properties[name] != nil
-		report(!isHere && !slices.Contains(open.Required, name), "no "+name)
+		report(closed.Properties[name] == nil && !slices.Contains(open.Required, name), "no "+name)
 	}
+}
+
+// isAlternative reports whether a schema is one of those of a union.
+func isAlternative(schema *openapi3.Schema, union openapi3.SchemaRefs) bool {
+	return slices.ContainsFunc(union, func(branch *openapi3.SchemaRef) bool {
+		return !isChanged(schema.NewRef(), branch.Value.NewRef())
+	})
 }
 
 // isChanged reports whether both documents have a schema, which oasdiff compares no further, and they differ.
