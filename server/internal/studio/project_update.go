@@ -65,7 +65,10 @@ func (s *Service) UpdateProject(ctx context.Context, userID, projectID string, c
 		s.applyChange(subject, change, thumbnail)
 		return nil
 	})
-	if err != nil { // a copied thumbnail is swept later
+	if errors.Is(err, ErrNotFound) && thumbnail != "" { // deleted during the copy
+		err = errors.Join(err, s.Media.Erase(ctx, ResultKey(projectID, thumbnail)))
+	}
+	if err != nil { // after another error, the change may have been made, and if not, the copy is swept later
 		return Project{}, err
 	}
 	if before != "" && before != changed.Project.CustomThumbnail {
