@@ -80,16 +80,23 @@ func Restore(ctx context.Context, r Restoration) (result Restored, err error) {
 	scratch := strings.TrimPrefix(r.Database, "sqlite:") + ".restore" // has temporary files
 	if result.Database {
 		if err = store.Vacant(r.Database); err == nil {
-			err = os.MkdirAll(scratch, 0o700)
+			err = os.MkdirAll(filepath.Dir(scratch), 0o700)
 		}
-		lock, locked := flock.New(filepath.Join(scratch, "lock")), false
+		lock, locked := flock.New(scratch+".lock"), false
 		if err == nil {
 			locked, err = lock.TryLock()
 		}
 		if err != nil || !locked {
 			return result, cmp.Or(err, store.ErrInUse)
 		}
-		defer func() { err = errors.Join(err, lock.Close(), os.RemoveAll(scratch)) }()
+		defer func() { err = errors.Join(err, os.RemoveAll(scratch), lock.Close(), os.RemoveAll(lock.Path())) }()
+		// Another restore may have ended since, and a process that was killed may have left files.
+		if err = errors.Join(store.Vacant(r.Database), os.RemoveAll(scratch)); err == nil {
+			err = os.Mkdir(scratch, 0o700)
+		}
+		if err != nil {
+			return result, err
+		}
 	}
 	sealer := &sealer{keys: r.Keys}
 	if r.Keys != nil {

@@ -83,8 +83,7 @@ func TestRestore_returnsRecordsAndFilesAsTheyWere(t *testing.T) {
 			t.Errorf("with a forged file: %q, %v", content, err)
 		}
 		restoring := filepath.Join(t.TempDir(), "studio.db")
-		other := flock.New(filepath.Join(restoring+".restore", "lock"))
-		check(t, os.Mkdir(filepath.Dir(other.Path()), 0o700))
+		other := flock.New(restoring + ".restore.lock")
 		try(other.TryLock())(t)
 		defer func() { check(t, other.Close()) }()
 		for name, r := range map[string]struct {

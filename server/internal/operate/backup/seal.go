@@ -158,9 +158,9 @@ func (s *sealer) unpack(key string, content io.Reader, to string) error {
 	return create(to, unzipped)
 }
 
-// create writes content to a file that only its owner can read. A process that was killed may have left a part of it.
+// create writes content to a new file that only its owner can read.
 func create(path string, content io.Reader) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
