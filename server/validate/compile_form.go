@@ -23,7 +23,6 @@ func (c *compiler) form(at *document.Node, f *form, s *schema.Shape) {
 		switch {
 		case encoding.Get("style") != nil || encoding.Get("explode") != nil || encoding.Get("allowReserved") != nil:
 			c.serialization(p, stylesIn(inQuery), encoding)
-			p.reserved = encoding.Get("allowReserved").IsTrue()
 		case contentType != nil && schema.IsJSONMedia(contentType.Text):
 			p.json, p.explode = true, false
 		case contentType != nil && contentType.Text != mediaText:

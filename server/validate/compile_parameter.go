@@ -159,9 +159,6 @@ func (c *compiler) contentOf(p *parameter, source, content *document.Node) {
 		return
 	}
 	p.explode = false
-	if p.in == inPath {
-		p.style = styleSimple
-	}
 	if p.in == inCookie { // cookies cannot contain some characters of JSON
 		p.unescape = url.QueryUnescape
 	}

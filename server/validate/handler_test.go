@@ -90,7 +90,7 @@ func TestOperation_Handler_limitsTheBody(t *testing.T) {
 		{mayTakeBody, math.MaxInt64, limit, -1, 0, limit},
 		{takesNone, 1, limit, limit, 0, limit}, // is not touched
 	} {
-		o := operationOf(t, "POST", c.operation, anyObject, validate.Config{MaxBodyBytes: c.limit})
+		o := operationOf(t, "POST", c.operation, anyObject, validate.Config{MaxBodyBytes: 1 << 30, AnonymousBodyBytes: c.limit})
 		unread := strings.NewReader(bodyOf(c.size))
 		r := jsonRequest("POST", "/p", "")
 		r.Body, r.ContentLength = io.NopCloser(unread), c.declared
@@ -118,6 +118,16 @@ func TestOperation_Handler_reportsReadErrors(t *testing.T) {
 	r.Body, r.ContentLength = io.NopCloser(io.MultiReader(strings.NewReader(`{}`), iotest.ErrReader(errors.New("secret cause")))), -1
 	if got := serve(t, o, r); status(got.err) != 400 || got.err.Detail != "The body could not be read." {
 		t.Errorf("got %v", got.err)
+	}
+}
+
+// Without a function for it, an error is a problem document.
+func TestOperation_Handler_answersErrorsItself(t *testing.T) {
+	t.Parallel()
+	answer := httptest.NewRecorder()
+	operationOf(t, "POST", takesBody, anyObject, validate.Config{}).Handler(nil, nil).ServeHTTP(answer, jsonRequest("POST", "/p", "{"))
+	if answer.Code != http.StatusBadRequest || answer.Header().Get("Content-Type") != "application/problem+json" {
+		t.Errorf("%d %s", answer.Code, answer.Body)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 // eventsSchema has events whose data is a text, a number or JSON, depending on their type.
 const eventsSchema = `{"type": "object", "required": ["data", "event"], "properties": {
-	"data": {"type": "string"}, "event": {"type": "string"}, "id": {"type": "string"}, "retry": {"type": "integer", "minimum": 0}},
+	"data": {"type": "string"}, "event": {"type": "string"}, "id": {"type": "string"}, "retry": {"type": "integer", "maximum": 9999}},
 	"oneOf": [
 		{"properties": {"event": {"const": "note"}}},
 		{"properties": {"event": {"const": "count"}, "data": {"pattern": "^[0-9]+$"}}},
@@ -87,6 +87,7 @@ func TestOperation_Handler_checksItems(t *testing.T) {
 		{events, eachS, eventsSchema, ": hello\nevent: note\ndata: two\ndata: lines\nretry: 5\nunknown: x\n\nevent:count\nid: 7\ndata:12\n\n", "event: note\nretry: 5\ndata: two\ndata: lines\n\nid: 7\nevent: count\ndata: 12\n\n", "ok"},
 		{events, eachX, eventsSchema, "event: count\ndata: 1.5\n\n", "", "/0/data pattern"},
 		{events, eachS, eventsSchema, "event: other\ndata: x\n\n", "", "/0 oneOf"},
+		{events, eachS, eventsSchema, "event: note\ndata: x\nretry: 10000\n\n", "", "/0/retry maximum"},
 		{events, eachS, eventsSchema, "event: render\ndata: {\"frame\":\ndata: 1.5}\n\n", "", "/0/data/frame type"},
 		{events, eachS, eventsSchema, "event: render\ndata: {\n\n", "", "/0/data content"},
 		{events, eachS, eventsSchema, "event: render\ndata: {\"frame\": 1, \"next\": {\"event\": \"render\", \"data\": \"{}\"}}\n\n", "event: render\ndata: {\"frame\": 1, \"next\": {\"event\": \"render\", \"data\": \"{}\"}}\n\n", "ok"},

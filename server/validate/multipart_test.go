@@ -24,12 +24,13 @@ const partsContent = `"multipart/form-data": {
 		"tags": {"type": "array", "maxItems": 2, "items": {"type": "string", "maxLength": 3}},
 		"file": {"type": "string", "format": "binary", "maxLength": 2000},
 		"photo": {},
-		"photos": {"type": "array", "minItems": 2, "items": {"type": "string", "format": "binary"}}},
+		"photos": {"type": "array", "minItems": 2, "items": {"type": "string", "format": "binary"}},
+		"about": {"type": "string"}},
 		"patternProperties": {"^code": {"type": "string"}, "^file": {"type": "string", "format": "binary"}},
 		"oneOf": [{"properties": {"kind": {"type": "string", "const": "a"}}}, {"required": ["kind"], "properties": {"kind": {"type": "string", "const": "b"}}}]},
 	"encoding": {
 		"photo": {"contentType": "image/png, image/*", "headers": {"X-Width": {"required": true, "schema": {"type": "integer"}}}},
-		"photos": {"contentType": "image/png"}}}`
+		"photos": {"contentType": "image/png"}, "about": {"contentType": "text/plain"}}}`
 
 // sentPart is a part of a body.
 type sentPart struct {
@@ -86,7 +87,7 @@ func readParts(r *http.Request) (string, error) {
 
 func TestOperation_Handler_checksMultipart(t *testing.T) {
 	t.Parallel()
-	o := operationOf(t, "POST", taking(partsContent), anyObject, validate.Config{})
+	o := operationOf(t, "POST", taking(partsContent), anyObject, validate.Config{MaxBodyBytes: 2 << 20})
 	post := posting(t, o, readParts)
 	title := sentPart{name: "title", text: "Ada"}
 	file := sentPart{name: "file", file: "a.bin", contentType: "application/octet-stream", text: "\x00\xff\r\n--x"}
@@ -119,6 +120,9 @@ func TestOperation_Handler_checksMultipart(t *testing.T) {
 		"no header":            {[]sentPart{with(photo, func(p *sentPart) { p.header = nil })}, "/photo/header:X-Width required"},
 		"wrong header":         {[]sentPart{with(photo, func(p *sentPart) { p.header = http.Header{"X-Width": {"x"}} })}, "/photo/header:X-Width type"},
 		"schema of a file":     {[]sentPart{title, with(file, func(p *sentPart) { p.text = strings.Repeat("x", 2001) })}, "/file maxLength"},
+		"text":                 {[]sentPart{{name: "about", contentType: "text/plain", text: "\xff"}}, "/about type"},
+		"text, of a file":      {[]sentPart{with(title, func(p *sentPart) { p.contentType = "image/png" })}, "/title contentType"},
+		"too many bytes":       {slices.Repeat([]sentPart{{name: "more", text: strings.Repeat("x", 600<<10)}}, 2), "A part of the body is larger than 434176 bytes."},
 		"too many parts":       {slices.Repeat([]sentPart{{name: "a", text: "x"}}, 101), "The body has more than 100 parts."},
 		"header too large":     {[]sentPart{with(title, func(p *sentPart) { p.header = http.Header{"A": {strings.Repeat("x", 9000)}} })}, "The header of a part of the body is too large."},
 		"no name":              {[]sentPart{{text: "x"}}, "The body is not valid multipart/form-data."},
@@ -137,7 +141,7 @@ func TestOperation_Handler_checksMultipart(t *testing.T) {
 		{"multipart/form-data", string(body), "The content type of the body has no valid boundary."},
 		{"multipart/form-data; boundary=other", string(body), "The body is not valid multipart/form-data."},
 		{contentType, string(body[:len(body)-5]), "The body is not valid multipart/form-data."},
-		{contentType, strings.Repeat("x", 1<<20+1), "The body is larger than 1048576 bytes."},
+		{contentType, strings.Repeat("x", 2<<20+1), "The body is larger than 2097152 bytes."},
 	} {
 		if _, got := post(c.contentType, strings.NewReader(c.body)); got != c.want {
 			t.Errorf("%s %.20s: got %q, want %q", c.contentType, c.body, got, c.want)

@@ -139,7 +139,7 @@ func TestOperation_Handler_freeFormTakesNoDeclaredName(t *testing.T) {
 		{"query", `"style": "pipeDelimited", "schema": {"type": "array"}`, "s"},
 		{"query", `"style": "deepObject", "schema": {"type": "object"}`, "s[a] s[b]"},
 		{"query", `"schema": {"type": "object", "additionalProperties": false, "properties": {"a": {}, "b": {}}}`, "a b"},
-		{"query", `"content": {"application/json": {}}`, "s"},
+		{"query", `"content": {"application/json": {"schema": {"properties": {"free": {}}}}}`, "s"},
 		{"query", `"schema": {}`, "key"},
 		{"cookie", `"schema": {"type": "string"}`, "s"},
 		{"cookie", `"schema": {"type": "object", "additionalProperties": false, "properties": {"a": {}, "b": {}}}`, "a b"},

@@ -120,12 +120,15 @@ func TestOperation_Handler_checksParametersInAllLocations(t *testing.T) {
 	}
 }
 
-// The next handler can read the JSON of all parameters that are not plain scalars.
+// The next handler can read the JSON of all parameters that are not plain scalars, and never those of another request.
 func TestOperation_Handler_storesParametersAsPathValues(t *testing.T) {
 	t.Parallel()
 	o, _ := compile(t, takesEverything).Operation("GET", "/things/{thing_id}/parts/{part}")
 	r := httptest.NewRequest("GET", `/things/a/parts/;part=1;part=2?flag&path=a;b&filter[min]=5&json={"a":1}`, nil)
 	r.Header.Set("Cookie", "ids=1,2")
+	refuse := func(_ http.ResponseWriter, _ *http.Request, err error) { t.Error(err) }
+	other := httptest.NewRequest("GET", `/things/b/parts/;part=3?flag=&limit=1&json={"a":2}`, nil)
+	o.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), refuse).ServeHTTP(httptest.NewRecorder(), other)
 	o.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		for name, want := range map[string]string{
 			"path:part": "[1,2]", "path:thing-id": `"a"`, "query:filter": `{"min":5}`, "query:json": `{"a":1}`, "query:flag": "null",
@@ -135,5 +138,5 @@ func TestOperation_Handler_storesParametersAsPathValues(t *testing.T) {
 				t.Errorf("%s: got %s, want %s", name, got, want)
 			}
 		}
-	}), func(_ http.ResponseWriter, _ *http.Request, err error) { t.Error(err) }).ServeHTTP(httptest.NewRecorder(), r)
+	}), refuse).ServeHTTP(httptest.NewRecorder(), r)
 }
