@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 	"testing"
@@ -17,9 +18,10 @@ func TestConfig_isOfEveryRequest(t *testing.T) {
 			http.StripPrefix("/studio/v9", http.HandlerFunc(s.answer)).ServeHTTP(w, r)
 			return true
 		}
-		mustGet(t, s.direct(t, func(c *client.Config) { c.BaseURL, c.UserAgent = base, "mine/1" }))
+		agent := map[bool]string{true: "mine/1", false: ""}[strings.HasSuffix(base, "/")]
+		mustGet(t, s.direct(t, func(c *client.Config) { c.BaseURL, c.UserAgent = base, agent }))
 		for _, request := range s.seen {
-			if got := request.header.Get("User-Agent"); got != "mine/1" || len(s.seen) != 2 {
+			if got := request.header.Get("User-Agent"); got != cmp.Or(agent, "avatarstudio-go") || len(s.seen) != 2 {
 				t.Errorf("%s: %q", request.operation, got)
 			}
 		}

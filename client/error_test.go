@@ -51,6 +51,7 @@ func TestError_describesResponse(t *testing.T) {
 		"415":          {415, prob, `[]`, client.ErrInvalid, at + "415 Unsupported Media Type"},
 		"429":          {429, "", "", client.ErrRateLimited, at + "429 Too Many Requests"},
 		"501":          {501, prob, `{"detail":"Not here."}`, client.ErrServer, at + "501 Not Implemented: Not here."},
+		"502":          {502, prob, `{"title":"Away"}`, client.ErrServer, at + "502 Bad Gateway: Away"},
 		"503":          {503, prob, `{"detail":"` + strings.Repeat("x", 300) + `"}`, client.ErrServer, at + "503 Service Unavailable: " + strings.Repeat("x", 256)},
 		"599":          {599, "", "", client.ErrServer, at + "599"},
 		"101":          {101, prob, `{"detail":"not read"}`, client.ErrServer, at + "101 Switching Protocols"},
@@ -75,7 +76,8 @@ func TestError_describesResponse(t *testing.T) {
 			return true
 		}
 		c := s.direct(t, static, once)
-		_, err := c.GetAvatar(t.Context(), "canary")
+		var response client.Response
+		_, err := c.GetAvatar(t.Context(), "canary", client.WithResponse(&response))
 		answer, ok := errors.AsType[*client.Error](err)
 		if !ok {
 			t.Fatalf("%s: error %v", name, err)
@@ -88,8 +90,9 @@ func TestError_describesResponse(t *testing.T) {
 				t.Errorf("%s: class %v: %t", name, class, errors.Is(err, class))
 			}
 		}
-		if answer.StatusCode != test.status || answer.ContentType != test.contentType || answer.Attempts != 1 {
-			t.Errorf("%s: status %d, content type %q, %d attempts", name, answer.StatusCode, answer.ContentType, answer.Attempts)
+		if answer.StatusCode != test.status || answer.ContentType != test.contentType || answer.Attempts != 1 ||
+			len(response.Body) > 64<<20 || test.status != 200 && len(response.Body) > 64<<10 {
+			t.Errorf("%s: status %d, content type %q, %d attempts, %d bytes", name, answer.StatusCode, answer.ContentType, answer.Attempts, len(response.Body))
 		}
 		if strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, answer), "canary") {
 			t.Errorf("%s: %#v", name, answer)

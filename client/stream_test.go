@@ -22,7 +22,8 @@ const sse = "text/event-stream"
 
 // tick is the data of the events in these tests.
 type tick struct {
-	N int `json:"n"`
+	N    int     `json:"n"`
+	Note *string `json:"note,omitempty"`
 }
 
 // connections responds to each request to /stream with the next body, or with a status of three digits. A body that
@@ -183,7 +184,7 @@ func TestStream_endsWithTheRange(t *testing.T) {
 	closed := make(chan struct{})
 	s.before = func(w http.ResponseWriter, r *http.Request) bool {
 		w.Header().Set("Content-Type", sse)
-		_, _ = io.WriteString(w, event(1)+event(2))
+		_, _ = io.WriteString(w, strings.Replace(event(1), "{", `{"note":7,`, 1)+event(2))
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 		closed <- struct{}{}
@@ -200,7 +201,7 @@ func TestStream_endsWithTheRange(t *testing.T) {
 		}
 		<-closed
 	}
-	if response.StatusCode != http.StatusOK || response.Attempts != 1 || s.count("GET /stream") != 2 {
+	if response.StatusCode != http.StatusOK || response.Attempts != 1 || !slices.Equal(response.LeftOut, []string{"/note"}) || s.count("GET /stream") != 2 {
 		t.Errorf("response %+v, %d requests", response, s.count("GET /stream"))
 	}
 	got, err := collect(events, func(e *stream.Event[tick]) string {
@@ -254,11 +255,11 @@ func (*quiet) Close() error { return nil }
 func number(n *int) string { return strconv.Itoa(*n) }
 
 // A stream may take as long as it likes, but a silent one is cut after a minute. The next request waits as long as the
-// service asks.
+// service asked last.
 func TestStreamEvents_detectsSilence(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		parts := [][]string{{event(1), ":\n", "retry: 7000\n\n", event(2)}, {event(3), "retry: 3600000\n\n"}}
+		parts := [][]string{{event(1), ":\n", "retry: 7000\n\n", event(2)}, {event(3), "retry: 3600000\n\n"}, {event(4)}}
 		var times []time.Time
 		c := newService().direct(t, static, func(config *client.Config) {
 			config.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -270,11 +271,11 @@ func TestStreamEvents_detectsSilence(t *testing.T) {
 			})
 		})
 		got, err := ticks(client.StreamEvents[tick](t.Context(), c, true))
-		if got != "1=1 2=2 3=3" || err != nil || len(times) != 3 {
+		if got != "1=1 2=2 3=3 4=4" || err != nil || len(times) != 4 {
 			t.Fatalf("events %s, error %v", got, err)
 		}
 		// MaxDelay is 10 seconds.
-		for i, want := range []time.Duration{4*50*time.Second + time.Minute + 7*time.Second, 2*50*time.Second + time.Minute + 10*time.Second} {
+		for i, want := range []time.Duration{4*50*time.Second + time.Minute + 7*time.Second, 2*50*time.Second + time.Minute + 10*time.Second, 50*time.Second + time.Minute + 10*time.Second} {
 			if took := times[i+1].Sub(times[i]); took != want {
 				t.Errorf("request %d comes after %v, want %v", i+2, took, want)
 			}
