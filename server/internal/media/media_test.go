@@ -140,7 +140,7 @@ func TestStore_ServeHTTP_servesRangesAndConditions(t *testing.T) {
 	response, body := b.do("GET", url)
 	etag := response.Header.Get("ETag")
 	if response.StatusCode != 200 || body != "0123456789" || response.Header.Get("Content-Type") != "video/mp4" ||
-		response.Header.Get("X-Content-Type-Options") != "nosniff" || etag == "" ||
+		response.Header.Get("X-Content-Type-Options") != "nosniff" || etag == "" || response.Header.Get("Cache-Control") != "private, max-age=3600" ||
 		!strings.HasPrefix(response.Header.Get("Content-Security-Policy"), "default-src 'none'; ") {
 		t.Errorf("%s %q %v", response.Status, body, response.Header)
 	}
@@ -160,7 +160,8 @@ func TestStore_ServeHTTP_servesRangesAndConditions(t *testing.T) {
 		response, body := b.do(test.method, url, test.name, test.value)
 		isProblem := response.Header.Get("Content-Type") == "application/problem+json" && json.Valid([]byte(body)) &&
 			response.Header.Get("Cache-Control") == ""
-		if failed := test.status >= 400; response.StatusCode != test.status || failed != isProblem || !failed && test.body != body {
+		if failed := test.status >= 400; response.StatusCode != test.status || failed != isProblem || !failed && test.body != body ||
+			(response.Header.Get("Allow") == "GET, HEAD") != (test.status == 405) || strings.Contains(body, "have this range") != (test.status == 416) {
 			t.Errorf("%s with %s: %s: %s %q", test.method, test.name, test.value, response.Status, body)
 		}
 	}

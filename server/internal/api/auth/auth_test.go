@@ -197,6 +197,9 @@ func TestTokens_rotateKeys(t *testing.T) {
 	if err := late.SetKeys([]auth.SigningKey{first, second}); err != nil || !valid(late, after) || !valid(late, before) {
 		t.Errorf("with the new key a token is not valid (%v)", err)
 	}
+	if err := late.SetKeys([]auth.SigningKey{second}); err != nil || valid(late, before) || !valid(late, after) {
+		t.Errorf("without the old key, its tokens are valid, or others are not (%v)", err)
+	}
 	// An attacker who has the old key can sign with it.
 	forged, err := open(first).Issue(studio.AccessToken{UserID: "ada", SessionID: "session", IssuedAt: now.Add(24 * time.Hour)})
 	if err != nil || !valid(early, forged) {

@@ -149,7 +149,8 @@ func (r slowReader) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A response that is not read, and a body that does not arrive, delay no other request of the user.
+// A response that is not read, and a body that does not arrive, delay no other request of the user. If too many bodies
+// do not arrive, a request with another is refused.
 func TestBodies_letsNoSlowClientDelayOthers(t *testing.T) {
 	beside(t, "", func(c *crowd) {
 		close(c.released)
@@ -160,7 +161,17 @@ func TestBodies_letsNoSlowClientDelayOthers(t *testing.T) {
 		body, sender := io.Pipe()
 		c.create(c.t.Context(), httptest.NewRecorder(), "ada", body)
 		c.create(c.t.Context(), httptest.NewRecorder(), "ada", titled(large))
+		for range readPlaces {
+			c.create(c.t.Context(), httptest.NewRecorder(), "bob", body)
+		}
+		late := httptest.NewRecorder()
+		c.create(c.t.Context(), late, "bob", titled(large))
 		c.wantBegun(2*readPlaces + 1)
+		time.Sleep(bodyWait)
+		synctest.Wait()
+		if late.Code != http.StatusServiceUnavailable || late.Header().Get("Retry-After") != "5" {
+			c.t.Errorf("the request behind the bodies is answered %d", late.Code)
+		}
 		close(read)
 		harness.Check(c.t, sender.Close())
 	})

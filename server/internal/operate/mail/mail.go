@@ -186,7 +186,6 @@ func (m *Mailer) send(ctx context.Context, message Message, id string) error {
 	mail.Subject(message.Subject)
 	mail.SetBodyString(gomail.TypeTextPlain, message.Text)
 	mail.SetMessageIDWithValue(id)
-	mail.SetDate()
 	mail.SetGenHeader("Auto-Submitted", "auto-generated")
 	select {
 	case m.connections <- struct{}{}:

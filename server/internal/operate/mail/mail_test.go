@@ -89,7 +89,7 @@ func TestMailer_Send_usesTLSBeyondThisMachine(t *testing.T) {
 				password = ""
 			}
 			m, _, log := newMailer(t, test.url, password, server)
-			m.SetServer(server.Addr, test.roots)
+			m.SetServer(server.Addr, map[bool]string{true: "465", false: "587"}[test.server.Implicit], test.roots)
 			err := m.Send(t.Context(), hello)
 			sent, mails := test.want == "", server.Mails()
 			if (err == nil) != sent || len(mails) == 1 != sent || !sent && !strings.Contains(strings.ReplaceAll(log.String(), "\n", " "), "failure="+test.want+" ") {
@@ -136,6 +136,9 @@ func TestMailer_Send_sendsPlainText(t *testing.T) {
 		}
 		if got.From != "FROM:<robot@example.com> BODY=8BITMIME" || got.To != "TO:<bob@example.com>" || !strings.HasSuffix(got.Header.Get("Message-ID"), "@example.com>") {
 			t.Errorf("the mail is from %s to %s: %v", got.From, got.To, got.Header)
+		}
+		if _, err := got.Header.Date(); err != nil || got.Header.Get("Auto-Submitted") != "auto-generated" {
+			t.Errorf("the mail has the headers %v", got.Header)
 		}
 		for _, name := range []string{"User-Agent", "X-Mailer", "Bcc", "Cc"} {
 			if got.Header.Get(name) != "" {
