@@ -344,7 +344,7 @@ func TestExec_failuresBecomeRenderErrors(t *testing.T) {
 	} {
 		t.Run(test.behaviour, func(t *testing.T) {
 			t.Parallel()
-			s, request := setup(t, test.behaviour, render.Limits{}), `{}`
+			s, request := setup(t, test.behaviour, render.Limits{}), `{"audio_url":"https://example.com/404","use_audio_from_video":true}`
 			if test.behaviour == "works" {
 				request = `{"video_url":"https://example.com/404"}`
 			}

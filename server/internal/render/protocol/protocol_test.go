@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -50,16 +51,15 @@ func TestWriteRequest_rejectsInvalid(t *testing.T) {
 		"avatar file":   func(r *protocol.Request) { r.AvatarFiles["face.json"] = "face.json" },
 		"name of files": func(r *protocol.Request) { r.AvatarFiles["../face.json"] = "/work/in/2" },
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			spoiled := request()
-			spoil(&spoiled)
-			if err := protocol.WriteRequest(&bytes.Buffer{}, spoiled); !errors.Is(err, protocol.ErrProtocol) {
-				t.Errorf("error is %v", err)
-			}
-		})
+		spoiled := request()
+		spoil(&spoiled)
+		if err := protocol.WriteRequest(&bytes.Buffer{}, spoiled); !errors.Is(err, protocol.ErrProtocol) {
+			t.Errorf("%s: error is %v", name, err)
+		}
 	}
-	_, err := protocol.ReadRequest(strings.NewReader(strings.Repeat(" ", 5<<20)))
+	var line bytes.Buffer
+	harness.Check(t, protocol.WriteRequest(&line, request()))
+	_, err := protocol.ReadRequest(strings.NewReader(line.String() + strings.Repeat(" ", 4<<20)))
 	if !errors.Is(err, protocol.ErrProtocol) {
 		t.Errorf("a request that is too long: %v", err)
 	}
@@ -95,6 +95,11 @@ func TestRead_returnsResultAndRisingProgress(t *testing.T) {
 	if diff := cmp.Diff([]string{"0.5 ", "1 ", "1 finishing"}, progress); diff != "" {
 		t.Errorf("progress only rises: %s", diff)
 	}
+	unclean := `{"result":{"voices":[{"id":"a","language":"en","name":"\u0007","gender":"fe\u0007male"}]}}`
+	got, err = protocol.Read(strings.NewReader(unclean), nil)
+	if err != nil || !slices.Equal(got.Voices, []protocol.Voice{{ID: "a", Language: "en", Name: "a", Gender: "fe male"}}) {
+		t.Errorf("%+v, %v", got, err)
+	}
 }
 
 func TestRead_cleansReportedFailure(t *testing.T) {
@@ -117,7 +122,11 @@ func TestRead_cleansReportedFailure(t *testing.T) {
 
 func TestRead_rejectsInvalidOutput(t *testing.T) {
 	t.Parallel()
-	const result = `{"result":{"video":"out.mp4"}}` + "\n"
+	const (
+		result = `{"result":{"video":"out.mp4"}}` + "\n"
+		voice  = `{"id":"a","language":"en","name":"A"}`
+		check  = `{"name":"a","status":"SUCCESS"}`
+	)
 	for name, output := range map[string]string{
 		"nothing":           "",
 		"no last line":      `{"progress":1}` + "\n",
@@ -143,23 +152,22 @@ func TestRead_rejectsInvalidOutput(t *testing.T) {
 		"a preview's type":  `{"result":{"previews":{"animation":"a.png"}}}`,
 		"a voice":           `{"result":{"voices":[{"id":"a b","language":"en","name":"A"}]}}`,
 		"a voice's tag":     `{"result":{"voices":[{"id":"a","language":"","name":"A"}]}}`,
-		"many voices":       `{"result":{"voices":[{}` + strings.Repeat(",{}", 1000) + `]}}`,
+		"many voices":       `{"result":{"voices":[` + strings.Repeat(voice+",", 1000) + voice + `]}}`,
+		"many checks":       `{"result":{"checks":[` + strings.Repeat(check+",", 32) + check + `]}}`,
 		"a language":        `{"result":{"language":"English (US)"}}`,
 		"a status":          `{"result":{"checks":[{"name":"a","status":"MAYBE"}]}}`,
 		"a duration":        `{"result":{"duration_seconds":-1}}`,
+		"a long duration":   `{"result":{"duration_seconds":86401}}`,
 		"a long line":       `{"error":{"reason":"` + strings.Repeat("x", 70_000) + `"}}`,
-		"many lines":        strings.Repeat(`{"progress":0}`+"\n", 100_001),
-		"many files":        `{"result":{"files":["a"` + strings.Repeat(`,"a"`, 50) + `]}}`,
+		"many lines":        strings.Repeat(`{"progress":0}`+"\n", 100_000) + result,
+		"many files":        `{"result":{"files":["a"` + strings.Repeat(`,"a"`, 32) + `]}}`,
 		"half a line":       `{"result":{"video":"out`,
 		"bad UTF-8":         "{\"error\":{\"reason\":\"\xff\"}}",
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got, err := protocol.Read(strings.NewReader(output), func(float64, protocol.Stage) {})
-			if !errors.Is(err, protocol.ErrProtocol) {
-				t.Errorf("got %+v, %v", got, err)
-			}
-		})
+		got, err := protocol.Read(strings.NewReader(output), func(float64, protocol.Stage) {})
+		if !errors.Is(err, protocol.ErrProtocol) {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
 	}
 }
 

@@ -39,6 +39,11 @@ func TestKeyring_Rotate_keepsOwnerAndMode(t *testing.T) {
 			t.Errorf("%s has the owner %d and the mode %o", file, info.Uid, info.Mode)
 		}
 	}
+	exposed := keys.OpenToOthers()
+	check(t, os.Chmod(path, 0o604))
+	if exposed != "" || keys.OpenToOthers() != path {
+		t.Errorf("open to others are %q and %q", exposed, keys.OpenToOthers())
+	}
 	others := filepath.Join(t.TempDir(), "others")
 	check(t, os.WriteFile(others, nil, 0o600))
 	for _, link := range []func(string, string) error{os.Symlink, os.Link} {
