@@ -192,6 +192,9 @@ func TestListener_limitsIPv4AddressesAndIPv6Networks(t *testing.T) {
 			if !first.gone() || other.gone() || second.gone() {
 				t.Errorf("%v: want the second connection to take the place of the first", addresses)
 			}
+			if _ = p.dial(addresses[0]); !second.gone() || other.gone() {
+				t.Errorf("%v: want the third connection to take the place of the second", addresses)
+			}
 		})
 	}
 }
@@ -229,7 +232,7 @@ func TestListener_doesNotEvictConnectionsBeingServed(t *testing.T) {
 				answered <- answer.StatusCode
 			}()
 			synctest.Wait()
-			if answer, _ := p.dial("192.0.2.2").ask(""); answer.StatusCode != http.StatusServiceUnavailable {
+			if answer, _ := p.dial("192.0.2.2").ask(""); answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") != "1" {
 				t.Errorf("the new one is answered %d", answer.StatusCode)
 			}
 			if status := <-answered; status != http.StatusOK {
