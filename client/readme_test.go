@@ -54,9 +54,7 @@ func TestREADME_namesExistingTests(t *testing.T) {
 	}
 	for _, command := range named {
 		for name := range strings.SplitSeq(command[2], "|") {
-			if err := gobuild.FindTest(filepath.Join("..", command[1], command[3]), name); err != nil {
-				t.Error(err)
-			}
+			check(t, gobuild.FindTest(filepath.Join("..", command[1], command[3]), name))
 		}
 	}
 }

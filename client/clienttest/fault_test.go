@@ -51,29 +51,26 @@ func TestFault_changesTheResponse(t *testing.T) {
 		"own avatar":   {fault: teapot, status: 418, body: true},
 		"without any ": {status: 200, contentType: "application/json", body: true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				s := clienttest.NewInMemory(t)
-				if test.fault != nil {
-					s.Fail("login", 1, test.fault)
-				}
-				response, err := login(t.Context(), s)
-				if !errors.Is(err, test.dropped) {
-					t.Errorf("error %v, want %v", err, test.dropped)
-				}
-				if response != nil && (response.StatusCode != test.status || response.Header.Get("Content-Type") != test.contentType ||
-					response.Header.Get("Retry-After") != test.retryAfter || (response.Header.Get("WWW-Authenticate") != "") != (test.status == 401)) {
-					t.Errorf("answer %d %v", response.StatusCode, response.Header)
-				}
-				synctest.Wait() // wait until the service has noticed the dropped connection
-				if got := s.Requests()[0]; got.Status != test.status || (len(got.Body) > 0) != test.body {
-					t.Errorf("recorded %+v", got)
-				}
-				if response, err := login(t.Context(), s); err != nil || response.StatusCode != http.StatusOK {
-					t.Errorf("the next call: %v, %v", response, err)
-				}
-			})
+		synctest.Test(t, func(t *testing.T) {
+			s := clienttest.NewInMemory(t)
+			if test.fault != nil {
+				s.Fail("login", 1, test.fault)
+			}
+			response, err := login(t.Context(), s)
+			if !errors.Is(err, test.dropped) {
+				t.Errorf("%s: error %v, want %v", name, err, test.dropped)
+			}
+			if response != nil && (response.StatusCode != test.status || response.Header.Get("Content-Type") != test.contentType ||
+				response.Header.Get("Retry-After") != test.retryAfter || (response.Header.Get("WWW-Authenticate") != "") != (test.status == 401)) {
+				t.Errorf("%s: answer %d %v", name, response.StatusCode, response.Header)
+			}
+			synctest.Wait() // wait until the service has noticed the dropped connection
+			if got := s.Requests()[0]; got.Status != test.status || (len(got.Body) > 0) != test.body {
+				t.Errorf("%s: recorded %+v", name, got)
+			}
+			if response, err := login(t.Context(), s); err != nil || response.StatusCode != http.StatusOK {
+				t.Errorf("%s: the next call: %v, %v", name, response, err)
+			}
 		})
 	}
 }

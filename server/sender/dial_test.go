@@ -246,20 +246,17 @@ func TestSend_limitsTheTLSHandshake(t *testing.T) {
 		{"stalls", 0, reads, sender.FailureTimeout, 5 * time.Second},
 		{"stalls past the deadline", 3 * time.Second, reads, sender.FailureTimeout, 3 * time.Second},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				s := newSender(t, sender.Config{Timeout: tt.timeout})
-				s.DialWith(func(context.Context, string, string) (net.Conn, error) {
-					ours, theirs := net.Pipe()
-					go tt.receiver(theirs)
-					return ours, nil
-				})
-				attempt := s.Send(t.Context(), message("https://127.0.0.1/"))
-				if attempt.Failure != tt.want || attempt.Duration != tt.took || attempt.Status != 0 {
-					t.Errorf("%+v", attempt)
-				}
+		synctest.Test(t, func(t *testing.T) {
+			s := newSender(t, sender.Config{Timeout: tt.timeout})
+			s.DialWith(func(context.Context, string, string) (net.Conn, error) {
+				ours, theirs := net.Pipe()
+				go tt.receiver(theirs)
+				return ours, nil
 			})
+			attempt := s.Send(t.Context(), message("https://127.0.0.1/"))
+			if attempt.Failure != tt.want || attempt.Duration != tt.took || attempt.Status != 0 {
+				t.Errorf("%s: %+v", tt.name, attempt)
+			}
 		})
 	}
 }

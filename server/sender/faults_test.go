@@ -154,18 +154,15 @@ func TestSend_endsByTheDeadline(t *testing.T) {
 		{"200 and broken chunks", faultserver.Raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), 200, "", false},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			m := message("http://127.0.0.1/?token=topsecret")
-			m.Body = bytes.Repeat([]byte("x"), 64<<10) // more than the buffers of a pipe hold
-			attempt := attemptAt(t, tt.fault, sender.Config{}, m)
-			if attempt.Status != tt.status || attempt.Failure != tt.want || attempt.Delivered() != (tt.want == "") || attempt.Address == "" {
-				t.Errorf("%+v", attempt)
-			}
-			if tt.waits != (attempt.Duration == deadline) || attempt.Duration > deadline || len(attempt.Excerpt) > 4<<10 {
-				t.Errorf("took %v, kept %d bytes", attempt.Duration, len(attempt.Excerpt))
-			}
-		})
+		m := message("http://127.0.0.1/?token=topsecret")
+		m.Body = bytes.Repeat([]byte("x"), 64<<10) // more than the buffers of a pipe hold
+		attempt := attemptAt(t, tt.fault, sender.Config{}, m)
+		if attempt.Status != tt.status || attempt.Failure != tt.want || attempt.Delivered() != (tt.want == "") || attempt.Address == "" {
+			t.Errorf("%s: %+v", tt.name, attempt)
+		}
+		if tt.waits != (attempt.Duration == deadline) || attempt.Duration > deadline || len(attempt.Excerpt) > 4<<10 {
+			t.Errorf("%s took %v, kept %d bytes", tt.name, attempt.Duration, len(attempt.Excerpt))
+		}
 	}
 }
 

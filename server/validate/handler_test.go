@@ -105,7 +105,7 @@ func TestOperation_Handler_limitsTheBody(t *testing.T) {
 }
 
 // Exceeding the limit of another middleware is answered with 413. Other read errors are not sent to the
-// caller.
+// caller. Without a function for it, an error is a problem document.
 func TestOperation_Handler_reportsReadErrors(t *testing.T) {
 	t.Parallel()
 	o := operationOf(t, "POST", takesBody, anyObject, validate.Config{})
@@ -119,13 +119,8 @@ func TestOperation_Handler_reportsReadErrors(t *testing.T) {
 	if got := serve(t, o, r); status(got.err) != 400 || got.err.Detail != "The body could not be read." {
 		t.Errorf("got %v", got.err)
 	}
-}
-
-// Without a function for it, an error is a problem document.
-func TestOperation_Handler_answersErrorsItself(t *testing.T) {
-	t.Parallel()
 	answer := httptest.NewRecorder()
-	operationOf(t, "POST", takesBody, anyObject, validate.Config{}).Handler(nil, nil).ServeHTTP(answer, jsonRequest("POST", "/p", "{"))
+	o.Handler(nil, nil).ServeHTTP(answer, jsonRequest("POST", "/p", "{"))
 	if answer.Code != http.StatusBadRequest || answer.Header().Get("Content-Type") != "application/problem+json" {
 		t.Errorf("%d %s", answer.Code, answer.Body)
 	}
