@@ -44,7 +44,8 @@ func eventConditions(f studio.EventFilter, order studio.EventOrder, after studio
 }
 
 // Events reads on PostgreSQL only what survives a failover, because clients continue after what they have read. If few
-// events may match, it reads them in parts.
+// events may match, it reads them in parts. One long part of a user is read at a time, so that many requests of one do
+// not take every connection from the others.
 func (s *Store) Events(
 	ctx context.Context, filter studio.EventFilter, order studio.EventOrder, after studio.Position, limit int,
 ) ([]studio.EventRecord, bool, error) {
@@ -57,6 +58,8 @@ func (s *Store) Events(
 		sorted = "e.sequence" + direction
 	}
 	p := page[studio.EventRecord]{limit: limit}
+	release := func() {}
+	defer func() { release() }()
 	for scanned := 10 * limit; ; scanned = scannedEvents { // most may match, so the first part is short
 		part, end, from := filter, time.Time{}, "events e"
 		all := studio.EventFilter{UserID: filter.UserID, From: filter.From, To: filter.To}
@@ -91,6 +94,11 @@ func (s *Store) Events(
 			return p.rows, p.more, err
 		}
 		after = studio.Position{}
+		release()
+		if release, err = s.scans.Acquire(ctx, filter.UserID); err != nil {
+			release = func() {}
+			return nil, false, err
+		}
 	}
 }
 

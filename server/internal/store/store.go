@@ -154,7 +154,8 @@ type Store struct {
 	processID string       // see ProcessID
 	leases    atomic.Int64 // how many lease holders this process had
 	signals   *signals
-	counting  chan struct{} // has a value for each replay that is counted
+	counting  chan struct{}         // has a value for each replay that is counted
+	scans     studio.KeyedSemaphore // of users whose events are filtered
 	saving    *commitQueue[*groupAttempt]
 	creations *commitQueue[*creation]
 	updates   *commitQueue[*update]
@@ -186,6 +187,7 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 	s := &Store{
 		keys: cfg.Keys, delivers: cfg.Delivers, processID: rand.Text(), signals: newSignals(),
 		counting: make(chan struct{}, replayCounts),
+		scans:    studio.KeyedSemaphore{Limit: 1},
 	}
 	if s.onRevoke = cfg.OnRevoke; s.onRevoke == nil {
 		s.onRevoke = func(string, time.Time) {}
