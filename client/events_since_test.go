@@ -62,55 +62,52 @@ func TestEventsSince_givesEachEventOnce(t *testing.T) {
 		"the service shuts down": {inList: true},
 		"the service fails":      {cuts: true, refusals: 2, inList: true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eventsInBubble(t, func(t *testing.T, s *clienttest.Service, c *client.Client) {
-				create := func() { check(t, errorOf(c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}))) }
-				time.Sleep(time.Minute)
-				since := time.Now()
-				for range 5 {
-					create()
-				}
-				if test.inList {
-					s.Fail("listEvents", 1, func(next http.Handler) http.Handler {
-						return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-							create() // it is in the list and in the stream
-							next.ServeHTTP(w, r)
-						})
+		eventsInBubble(t, func(t *testing.T, s *clienttest.Service, c *client.Client) {
+			create := func() { check(t, errorOf(c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}))) }
+			time.Sleep(time.Minute)
+			since := time.Now()
+			for range 5 {
+				create()
+			}
+			if test.inList {
+				s.Fail("listEvents", 1, func(next http.Handler) http.Handler {
+					return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						create() // it is in the list and in the stream
+						next.ServeHTTP(w, r)
 					})
-				}
-				end := make(chan bool)
-				s.Fail("streamEvents", 1, cutting(end))
-				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-				go func() {
-					for range 3 {
-						time.Sleep(20 * time.Second)
-						if test.refusals > 0 {
-							s.Fail("streamEvents", test.refusals, clienttest.Status(http.StatusServiceUnavailable))
-						}
-						s.Fail("streamEvents", 1, cutting(end))
-						end <- test.cuts
-						create()
-						synctest.Wait()
-					}
+				})
+			}
+			end := make(chan bool)
+			s.Fail("streamEvents", 1, cutting(end))
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+			go func() {
+				for range 3 {
 					time.Sleep(20 * time.Second)
-					cancel()
-				}()
-				var got, want []string
-				var err error
-				for event, failure := range c.EventsSince(ctx, since) {
-					if err = failure; err == nil {
-						got = append(got, event.EventID)
+					if test.refusals > 0 {
+						s.Fail("streamEvents", test.refusals, clienttest.Status(http.StatusServiceUnavailable))
 					}
+					s.Fail("streamEvents", 1, cutting(end))
+					end <- test.cuts
+					create()
+					synctest.Wait()
 				}
-				for event, err := range c.Events(t.Context(), client.ListEventsParams{Since: &since, Order: new(gen.EventOrderOldest)}) {
-					check(t, err)
-					want = append(want, event.EventID)
+				time.Sleep(20 * time.Second)
+				cancel()
+			}()
+			var got, want []string
+			var err error
+			for event, failure := range c.EventsSince(ctx, since) {
+				if err = failure; err == nil {
+					got = append(got, event.EventID)
 				}
-				if !slices.Equal(got, want) || len(want) < 8 || !errors.Is(err, context.Canceled) {
-					t.Errorf("got  %q, error %v\nwant %q", got, err, want)
-				}
-			})
+			}
+			for event, err := range c.Events(t.Context(), client.ListEventsParams{Since: &since, Order: new(gen.EventOrderOldest)}) {
+				check(t, err)
+				want = append(want, event.EventID)
+			}
+			if !slices.Equal(got, want) || len(want) < 8 || !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: got  %q, error %v\nwant %q", name, got, err, want)
+			}
 		})
 	}
 }

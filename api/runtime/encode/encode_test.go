@@ -279,7 +279,7 @@ type union struct {
 	List []int   `json:"list"`
 	Name *string `json:"name,omitempty"`
 
-	AdditionalProperties map[string]int `json:"-"`
+	AdditionalProperties map[string]any `json:"-"`
 	union                json.RawMessage
 }
 
@@ -290,15 +290,17 @@ func TestJSON_hasTheMembersOfAUnion(t *testing.T) {
 	for want, value := range map[string]union{
 		`{"list":[]}`:                              {},
 		`{"b":1.00,"list":[]}`:                     {union: json.RawMessage(`{"b":1.00,"list":[5]}`)},
-		`{"a":2,"b":1,"list":[7],"name":"n"}`:      {List: []int{7}, Name: new("n"), union: json.RawMessage(`{"b":1}`), AdditionalProperties: map[string]int{"a": 2}},
+		`{"a":2,"b":1,"list":[7],"name":"n"}`:      {List: []int{7}, Name: new("n"), union: json.RawMessage(`{"b":1}`), AdditionalProperties: map[string]any{"a": 2}},
 		`{"list":[],"name":{"x":null},"other":""}`: {union: json.RawMessage(`{"other":"","name":{"x":null}}`)},
 	} {
 		if got, err := encode.JSON(value); string(got) != want || err != nil {
 			t.Errorf("got %s, %v, want %s", got, err, want)
 		}
 	}
-	if got, err := encode.JSON(union{union: json.RawMessage(`[1]`)}); err == nil {
-		t.Errorf("an array with members: %s", got)
+	for _, invalid := range []union{{union: json.RawMessage(`[1]`)}, {AdditionalProperties: map[string]any{"a": math.Inf(1)}}} {
+		if got, err := encode.JSON(invalid); err == nil {
+			t.Errorf("an array with members, or an infinite one: %s", got)
+		}
 	}
 }
 
@@ -311,6 +313,9 @@ func TestJSON_endsForNilAndForAValueThatContainsItself(t *testing.T) {
 		if _, err := encode.JSON(cycle); err == nil {
 			t.Errorf("%T: no error", cycle)
 		}
+	}
+	if _, err := encode.JSON(slices.Repeat([]any{&tree{}}, 20_000)); err != nil {
+		t.Errorf("many values beside each other: %v", err)
 	}
 	for _, value := range []any{nil, (*tree)(nil), (*gen.Nullable[string])(nil), (*time.Time)(nil)} {
 		if got, err := encode.JSON(value); string(got) != "null" || err != nil {

@@ -344,10 +344,9 @@ func TestExec_failuresBecomeRenderErrors(t *testing.T) {
 	} {
 		t.Run(test.behaviour, func(t *testing.T) {
 			t.Parallel()
-			s, request := setup(t, test.behaviour, render.Limits{}), `{"audio_url":"https://example.com/404","use_audio_from_video":true}`
-			if test.behaviour == "works" {
-				request = `{"video_url":"https://example.com/404"}`
-			}
+			s := setup(t, test.behaviour, render.Limits{})
+			video := map[string]string{"works": "https://example.com/404"}[test.behaviour]
+			request := fmt.Sprintf(`{"video_url":%q,"audio_url":"https://example.com/404","use_audio_from_video":true}`, video)
 			_, err := s.Render(t.Context(), s.lipsync(request))
 			failure, ok := errors.AsType[*studio.RenderError](err)
 			if !ok || failure.Reason != test.reason || failure.Retry != test.retry {

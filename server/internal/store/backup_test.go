@@ -144,12 +144,8 @@ func TestRestore_rejectsUnusableBackups(t *testing.T) {
 			}
 		})
 	}
-	t.Run("where there is a database", func(t *testing.T) {
-		t.Parallel()
-		path := file("taken.db", content)
-		wantError(t, store.Restore(t.Context(), whole, "sqlite:"+path), fs.ErrExist)
-		log := filepath.Join(directory, "gone.db")
-		file("gone.db-wal", []byte("the log of a database that was deleted"))
-		wantError(t, store.Restore(t.Context(), whole, "sqlite:"+log), fs.ErrExist)
-	})
+	// Nor is one replaced, or what is left of one.
+	wantError(t, store.Restore(t.Context(), whole, "sqlite:"+file("taken.db", content)), fs.ErrExist)
+	file("gone.db-wal", []byte("the log of a database that was deleted"))
+	wantError(t, store.Restore(t.Context(), whole, "sqlite:"+filepath.Join(directory, "gone.db")), fs.ErrExist)
 }

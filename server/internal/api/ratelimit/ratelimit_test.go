@@ -38,9 +38,6 @@ func TestClassOf_followsTheDocument(t *testing.T) {
 func TestLimiter_admitsTheRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		if New(0).limits != New(DefaultRate).limits {
-			t.Error("there is no default rate")
-		}
 		l := New(5)
 		for i := range 10 {
 			if wait := l.take("ada", reads); wait != 0 {

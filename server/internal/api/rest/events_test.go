@@ -151,7 +151,7 @@ func TestReplayEvents_selectsEvents(t *testing.T) {
 			{`,"until":"` + at(next) + `"`, "1"},
 			{`,"since":"0001-01-01T00:00:00Z"`, "2"},
 			{`,"until":"0001-01-01T00:00:00Z"`, "0"},
-			{since + `,"until":"0001-01-01T00:00:00Z"`, `"code":"range_invalid"`},
+			{since + `,"until":"0001-01-01T00:00:00Z"`, `"pointer":"/since"`},
 			{`,"event_ids":["` + first.ID + `","` + first.ID + `","unknown","\u0000"]`, "1"},
 			{`,"event_ids":["` + first.ID + `"],` + `"since":"` + at(next) + `"`, "0"},
 			{`,"subject_id":"` + avatar + `"`, `"code":"replay_empty"`},
@@ -171,8 +171,11 @@ func TestReplayEvents_selectsEvents(t *testing.T) {
 			s.t.Error(got)
 		}
 		studiotest.FinishReplays(s.t, db, s.clock.Now())
-		if pending := s.events(url.Values{"state": {"pending"}}); len(pending) != 1 || pending[0].EventID != first.ID {
+		if pending := s.events(url.Values{"state": {"pending"}}); len(pending) != 1 || pending[0].EventID != first.ID || pending[0].EndedAt != nil {
 			s.t.Errorf("pending are %+v", pending)
+		}
+		if ended := s.events(url.Values{"state": {"delivered"}}); len(ended) != 1 || ended[0].EndedAt == nil {
+			s.t.Errorf("delivered are %+v", ended)
 		}
 	})
 }

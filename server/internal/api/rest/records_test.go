@@ -106,6 +106,10 @@ func TestResponse_showsTheRecord(t *testing.T) {
 				s.t.Errorf("%s answers\n%swant\n%s", test.details, answer, test.want)
 			}
 		}
+		_, projects := s.do("GET", "/projects/v2", "", map[string]string{"X-Workspace-Id": s.workspace.ID})
+		if !strings.Contains(projects, `"srt_target_language":"en-GB"`) || strings.Contains(projects, `"available_credits"`) || strings.Contains(projects, `"tags"`) {
+			s.t.Errorf("the projects are %s", projects)
+		}
 	})
 }
 
