@@ -78,6 +78,7 @@ func TestOperation_Handler_checksParametersInAllLocations(t *testing.T) {
 		"flag&filter[tags][]=a&filter[tags][]=abc": "query:filter style",
 		"flag&filter[in][city]=Paris":              "query:filter style",
 		"flag&filter[min]=1&filter[min]=2":         "query:filter repeated",
+		"flag&filter[min]=1;filter[min]=2":         "query:filter escape",
 		"flag&filter[min]=x&filter[other]=1":       "query:filter/min type, query:filter additionalProperties",
 		"flag&filter=1":                            "query:filter style",
 		"flag&filterx[a]=1":                        "",

@@ -157,7 +157,7 @@ func TestMiddleware_refuses(t *testing.T) {
 			w.WriteHeader(http.StatusNoContent)
 		})).ServeHTTP(answer, r)
 		if got := answer.Result(); got.StatusCode != test.status || got.Header.Get("Allow") != test.allow || got.Header.Get("WWW-Authenticate") != test.challenge ||
-			(got.Header.Get("Content-Type") == "application/problem+json") != (test.status >= 400 && test.err == "") {
+			(got.Header.Get("Content-Type") == "application/problem+json" && got.Header.Get("X-Content-Type-Options") == "nosniff") != (test.status >= 400 && test.err == "") {
 			t.Errorf("%s: %d %v", test.name, got.StatusCode, got.Header)
 		}
 		if test.err != "" && !errors.Is(refused, denied) {
