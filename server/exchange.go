@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -67,9 +68,10 @@ func (x *exchange) setPrincipal(principal Principal, authenticated bool) {
 	x.note(func(c *call) { c.principal, c.authenticated = principal, authenticated })
 }
 
-// setFailed records that the request failed. If its connection had broken before, the caller is the cause.
+// setFailed records that the request failed. If its connection had broken before, the caller is the cause. The deadline
+// of a layer around the handler, such as [http.TimeoutHandler], is not the caller's.
 func (x *exchange) setFailed() {
-	x.note(func(c *call) { c.broken = c.broken || x.ctx.Err() != nil })
+	x.note(func(c *call) { c.broken = c.broken || errors.Is(x.ctx.Err(), context.Canceled) })
 }
 
 // reportedStatus returns the status for the access log and for [Response].
@@ -233,9 +235,7 @@ func newRootHandler(cfg Config, validator *validate.Validator, next http.Handler
 
 func (h *rootHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{trackedResponse: trackedResponse{ResponseWriter: w}, rootHandler: h, noStore: [1]string{"no-store"}}
-	if given := r.Header[requestIDHeader]; len(given) > 0 && validRequestID(given[0]) {
-		x.id[0] = given[0]
-	} else {
+	if x.id[0] = r.Header.Get(requestIDHeader); !validRequestID(x.id[0]) {
 		x.id[0] = newRequestID()
 	}
 	header := w.Header()

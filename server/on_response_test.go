@@ -73,11 +73,11 @@ func TestHandler_callsOnResponseForEachRequest(t *testing.T) {
 	}
 }
 
-// A request that fails because the caller has disconnected is not counted as a failure of the service.
+// A request that fails because the caller has disconnected is no failure of the service. One whose time is over is one.
 func TestHandler_reportsNoFailureAfterADisconnect(t *testing.T) {
 	t.Parallel()
-	for _, failure := range []error{context.Canceled, server.Busy(time.Second, context.Canceled)} {
-		ctx, disconnect := context.WithCancel(t.Context())
+	for failure, late := range map[error]bool{context.Canceled: false, server.Busy(0, context.Canceled): false, context.DeadlineExceeded: true} {
+		ctx, disconnect := context.WithTimeout(t.Context(), map[bool]time.Duration{false: time.Hour}[late])
 		var got server.Response
 		handler, log := setup(t, service{getAvatar: func(ctx context.Context, _ string) (gen.GetAvatarResponseObject, error) {
 			disconnect()
@@ -89,10 +89,10 @@ func TestHandler_reportsNoFailureAfterADisconnect(t *testing.T) {
 		request := httptest.NewRequestWithContext(ctx, http.MethodGet, details, http.NoBody)
 		request.Header.Set("Authorization", "Bearer good")
 		handler.ServeHTTP(httptest.NewRecorder(), request)
-		if got.Status != 0 || got.OperationID != "getAvatar" {
-			t.Errorf("%v: %+v, want status 0", failure, got)
+		if late != (got.Status == 500) || late == (got.Status == 0) || got.OperationID != "getAvatar" {
+			t.Errorf("%v: %+v", failure, got)
 		}
-		if !strings.Contains(log.String(), `"status":0`) || strings.Contains(log.String(), "request failed") {
+		if late == strings.Contains(log.String(), `"status":0`) || late != strings.Contains(log.String(), "request failed") {
 			t.Errorf("the log is %s", log)
 		}
 	}

@@ -28,17 +28,17 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, err *Error) { writePro
 // writeProblem is WriteProblem for any error.
 func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 	problem, x := toError(err), exchangeFrom(r.Context())
-	// net/http ends the context when the client closes its side, and a client whose upload breaks off may still read.
-	closed := errors.Is(r.Context().Err(), context.Canceled) && problem.Err != nil && errors.Is(problem.Err, context.Canceled)
+	// net/http cancels the context when the client closes its side. A client whose upload breaks off may still read.
+	closed := errors.Is(r.Context().Err(), context.Canceled)
 	switch {
-	case closed && problem.Status == http.StatusInternalServerError:
+	case closed && errors.Is(problem.Err, context.Canceled) && problem.Status == http.StatusInternalServerError:
 		problem = &Error{Status: http.StatusBadRequest, Detail: "The client closed the connection before the end of the request."}
 		x.setFailed()
 	case problem.Err == nil:
 	case problem.Status < http.StatusInternalServerError:
 		x.log().DebugContext(r.Context(), "request refused", "request_id", x.requestID(), "err", problem.Err)
 	default:
-		if r.Context().Err() == nil {
+		if !closed {
 			level := slog.LevelError
 			if problem.Status == http.StatusServiceUnavailable { // the caller may try again
 				level = slog.LevelWarn
