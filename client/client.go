@@ -22,7 +22,8 @@
 //     change the credentials.
 //   - [ErrRateLimited] (429) and [ErrServer] (5xx, and what is no status of a response): retry later, after
 //     Error.RetryAfter.
-//   - [ErrDecode]: the response is a success that the document does not allow, or is larger than 64 MiB.
+//   - [ErrDecode]: the response is a success that the document does not allow, or is larger than 64 MiB, or the cursors
+//     of a list repeat.
 //   - [ErrCut], joined to the cause: a stream broke off.
 //   - [ErrOutcomeUnknown], joined to another class: the call failed, but the write may have succeeded.
 //
