@@ -260,6 +260,7 @@ tidy: ## Fail if go.mod or go.sum is not tidy (2 seconds)
 
 .PHONY: lint
 lint: $(GOLANGCI_LINT) ## Run golangci-lint (1 minute)
+	@! gofmt -l *.go api client gen server | grep . # golangci-lint does not see the nested modules
 	$(GOLANGCI_LINT) run ./...
 
 # A small package is first, because the database is fetched after the packages are analysed.
