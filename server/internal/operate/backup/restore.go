@@ -77,26 +77,13 @@ func Restore(ctx context.Context, r Restoration) (result Restored, err error) {
 	}
 	result.Time, result.Database, result.Skipped = p.time, p.hasDatabase(), names(skipped)
 	// The checks come first, because copying the files may take hours.
-	scratch := strings.TrimPrefix(r.Database, "sqlite:") + ".restore" // has temporary files
+	var scratch string // the directory for temporary files
 	if result.Database {
-		if err = store.Vacant(r.Database); err == nil {
-			err = os.MkdirAll(filepath.Dir(scratch), 0o700)
-		}
-		lock, locked := flock.New(scratch+".lock"), false
-		if err == nil {
-			locked, err = lock.TryLock()
-		}
-		if err != nil || !locked {
-			return result, cmp.Or(err, store.ErrInUse)
-		}
-		defer func() { err = errors.Join(err, os.RemoveAll(scratch), lock.Close(), os.RemoveAll(lock.Path())) }()
-		// Another restore may have ended since, and a process that was killed may have left files.
-		if err = errors.Join(store.Vacant(r.Database), os.RemoveAll(scratch)); err == nil {
-			err = os.Mkdir(scratch, 0o700)
-		}
-		if err != nil {
+		var release func() error
+		if scratch, release, err = reserve(r.Database); err != nil {
 			return result, err
 		}
+		defer func() { err = errors.Join(err, release()) }()
 	}
 	sealer := &sealer{keys: r.Keys}
 	if r.Keys != nil {
@@ -124,6 +111,31 @@ func Restore(ctx context.Context, r Restoration) (result Restored, err error) {
 	}
 	defer func() { err = errors.Join(err, content.Close()) }()
 	return result, sealer.restore(ctx, p.key, content, filepath.Join(scratch, "snapshot.db"), r.Database)
+}
+
+// reserve makes the directory for the temporary files of a restore to a database. Until release removes it, the error
+// of another reserve is [store.ErrInUse].
+func reserve(dsn string) (scratch string, release func() error, err error) {
+	scratch = strings.TrimPrefix(dsn, "sqlite:") + ".restore"
+	if err := store.Vacant(dsn); err != nil {
+		return "", nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(scratch), 0o700); err != nil {
+		return "", nil, err
+	}
+	lock := flock.New(scratch + ".lock")
+	if locked, err := lock.TryLock(); err != nil || !locked {
+		return "", nil, cmp.Or(err, store.ErrInUse)
+	}
+	release = func() error { return errors.Join(os.RemoveAll(scratch), lock.Close(), os.RemoveAll(lock.Path())) }
+	// Another restore may have ended since, and a process that was killed may have left files.
+	if err = errors.Join(store.Vacant(dsn), os.RemoveAll(scratch)); err == nil {
+		err = os.Mkdir(scratch, 0o700)
+	}
+	if err != nil {
+		return "", nil, errors.Join(err, release())
+	}
+	return scratch, release, nil
 }
 
 // check checks that a file is encrypted, if there are keys, and that it is the one that the installation wrote under
