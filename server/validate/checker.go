@@ -10,29 +10,28 @@ import (
 type checker struct {
 	schema.Walker
 
-	pool       *sync.Pool      // of checkers
 	body       []byte          // the body of the request
 	parameters []readParameter // the decoded parameters that are not plain
 }
 
-// newCheckers returns a pool of checkers.
-func newCheckers() *sync.Pool {
-	walkers := schema.NewPool(MaxDepth, MaxViolations)
-	return &sync.Pool{New: func() any { return &checker{Walker: *schema.NewWalker(walkers)} }}
-}
+//nolint:gochecknoglobals // pools are shared
+var (
+	walkers  = schema.NewPool(MaxDepth, MaxViolations)
+	checkers = sync.Pool{New: func() any { return &checker{Walker: *schema.NewWalker(walkers)} }}
+)
 
 // newChecker returns a checker of values that are sent in a direction.
-func newChecker(pool *sync.Pool, sent schema.Direction) *checker {
-	w := pool.Get().(*checker)
-	w.pool, w.Direction = pool, sent
+func newChecker(sent schema.Direction) *checker {
+	w := checkers.Get().(*checker)
+	w.Direction = sent
 	return w
 }
 
-// release returns w to its pool, unless its buffers are large.
+// release returns w to the pool, unless its buffers are large.
 func (w *checker) release() {
 	w.parameters = nil
 	if w.Reset() && cap(w.body) <= schema.KeepBytes {
-		w.pool.Put(w)
+		checkers.Put(w)
 	}
 }
 

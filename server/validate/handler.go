@@ -32,7 +32,7 @@ func (o *Operation) Handler(next http.Handler, fail func(http.ResponseWriter, *h
 		fail = writeProblem
 	}
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		w := newChecker(o.pool, schema.InRequest)
+		w := newChecker(schema.InRequest)
 		w.checkRequest(o.parameters, r)
 		original, originalLength := r.Body, r.ContentLength
 		if o.body == nil || !o.body.required && isEmpty(r) {

@@ -21,7 +21,7 @@ type Items struct {
 }
 
 func newItems(w *checker, c *content, status int, detail string) *Items {
-	own := newChecker(w.pool, w.Direction) // that of the request is released before the last item
+	own := newChecker(w.Direction) // that of the request is released before the last item
 	return &Items{w: own, content: c, status: status, detail: detail}
 }
 

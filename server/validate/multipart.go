@@ -60,7 +60,7 @@ type multipartBody struct {
 
 func newMultipartBody(w *checker, c *content, boundary string, body io.Reader) (*multipartBody, error) {
 	source := &headerLimit{source: body, left: -1}
-	own := newChecker(w.pool, w.Direction) // the body may be read after the checker of the request has been released
+	own := newChecker(w.Direction) // the body may be read after the checker of the request has been released
 	b := &multipartBody{
 		w: own, content: c, source: source, reader: multipart.NewReader(source, boundary),
 		streamed: make(map[string]bool),

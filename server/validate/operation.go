@@ -3,7 +3,6 @@ package validate
 import (
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/pathtemplate"
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
@@ -17,7 +16,6 @@ type Operation struct {
 	parameters       []*parameter
 	body             *requestBody      // nil if the operation has no request body
 	responses        map[int]*response // by the status; those for 2XX are 2, and the default is 0
-	pool             *sync.Pool
 }
 
 // ID returns the operationId, or "METHOD path" if the operation has none. It is unique.
@@ -49,7 +47,6 @@ func (c *compiler) operation(method, path string, item, source *document.Node) *
 		method:   method,
 		path:     path,
 		security: c.securityOf(source),
-		pool:     c.pool,
 	}
 	if id := source.Get("operationId"); id != nil {
 		o.id = id.Text

@@ -28,7 +28,7 @@ const mismatchedResponse = "The response does not match the interface."
 // declared, the body must be empty. A response to HEAD and a 304 may be empty in any case. The error is an
 // [*Error] with status 500.
 func (o *Operation) Response(status int, header http.Header, body []byte) error {
-	w := newChecker(o.pool, schema.InResponse)
+	w := newChecker(schema.InResponse)
 	defer w.release()
 	c, err := o.responseHeader(w, status, header, len(body) > 0)
 	switch {
@@ -69,7 +69,7 @@ func (w *checker) checkAll(body io.Reader, err error) {
 // body is empty. It reports whether the body is streamed: a body whose media type is not JSON, text or a form does not
 // have to be buffered. items is nil unless the header is valid and the body has items, which are checked one by one.
 func (o *Operation) ResponseHeader(status int, header http.Header) (streamed bool, items *Items, err error) {
-	w := newChecker(o.pool, schema.InResponse)
+	w := newChecker(schema.InResponse)
 	defer w.release()
 	c, err := o.responseHeader(w, status, header, false)
 	if err == nil {

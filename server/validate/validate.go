@@ -123,7 +123,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/pathtemplate"
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
@@ -204,7 +203,6 @@ func load(text []byte, cfg Config) (*Validator, *document.Document, error) {
 	c := &compiler{
 		Compiler:      schema.NewCompiler(l),
 		cfg:           cfg,
-		pool:          newCheckers(),
 		responseCache: make(map[*document.Node]*response),
 		headerCache:   make(map[headerKey]*parameter),
 		callbacks:     make(map[*document.Node]bool),
@@ -233,7 +231,7 @@ func (c *compiler) validator() *Validator {
 		v.fail = c.cfg.Fail
 	}
 	for name, schema := range c.Root.Get("components").Get("schemas").All() {
-		v.schemas[name] = &Schema{node: c.Schema(schema), pool: c.pool}
+		v.schemas[name] = &Schema{c.Schema(schema)}
 	}
 	for path, item := range c.Root.Get("paths").All() {
 		if strings.HasPrefix(path, "x-") {
@@ -272,14 +270,11 @@ func (v *Validator) Schema(name string) (*Schema, bool) {
 }
 
 // Schema is a compiled component schema. It is immutable and safe for concurrent use.
-type Schema struct {
-	node *schema.Node
-	pool *sync.Pool
-}
+type Schema struct{ node *schema.Node }
 
 // Validate checks body, which must be a single JSON value. The error is an [*Error] with status 400.
 func (s *Schema) Validate(body []byte) error {
-	w := newChecker(s.pool, schema.Elsewhere)
+	w := newChecker(schema.Elsewhere)
 	defer w.release()
 	w.Check(body, s.node)
 	return w.failure(http.StatusBadRequest, "The value does not match the document.")
@@ -290,7 +285,6 @@ type compiler struct {
 	*schema.Compiler
 
 	cfg           Config
-	pool          *sync.Pool
 	responseCache map[*document.Node]*response
 	headerCache   map[headerKey]*parameter
 	callbacks     map[*document.Node]bool // the path items of callbacks that have been compiled
