@@ -56,7 +56,7 @@ func (c *compiler) content(source *document.Node, m document.Member) *content {
 		return result
 	}
 	result.node = c.mediaType(at, media)
-	if item := itemSchema(at); item != nil {
+	if item := cmp.Or(at.Get("itemSchema"), at.Get("x-itemSchema")); item != nil { // OpenAPI 3.1 has only the extension
 		c.stream(result, at, item)
 	}
 	switch {
@@ -125,11 +125,6 @@ func (c *compiler) opaque(at *document.Node, n *schema.Node) *schema.Size {
 		c.Unsupported(at, "says more than the length of a body that is not looked into")
 	}
 	return size
-}
-
-// itemSchema returns the schema of the items of a stream, or nil. OpenAPI 3.1 has only the extension.
-func itemSchema(media *document.Node) *document.Node {
-	return cmp.Or(media.Get("itemSchema"), media.Get("x-itemSchema"))
 }
 
 // stream compiles the schema of each item of a stream.

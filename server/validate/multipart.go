@@ -85,8 +85,11 @@ func (b *multipartBody) Read(p []byte) (int, error) {
 		}
 		n, err := b.part.Read(p)
 		b.size += n
-		b.err = b.checkSize(errors.Is(err, io.EOF))
-		if errors.Is(err, io.EOF) {
+		ended := errors.Is(err, io.EOF)
+		if keyword, detail := b.rule.size.Violation(b.size, !ended); keyword != "" {
+			b.err = b.violated(keyword, detail)
+		}
+		if ended {
 			b.part = nil
 		} else if err != nil && b.err == nil {
 			b.err = b.malformed(err)
@@ -241,14 +244,6 @@ func (b *multipartBody) checkWhole() error {
 		return false
 	})
 	return b.w.failure(http.StatusBadRequest, mismatch)
-}
-
-// checkSize checks the size of the current part against its schema.
-func (b *multipartBody) checkSize(ended bool) error {
-	if keyword, detail := b.rule.size.Violation(b.size, !ended); keyword != "" {
-		return b.violated(keyword, detail)
-	}
-	return nil
 }
 
 func (b *multipartBody) violated(keyword, detail string) error {

@@ -83,7 +83,7 @@ func (o *Operation) ResponseHeader(status int, header http.Header) (streamed boo
 
 // responseHeader returns the content that the body must have, or nil if the body must be empty.
 func (o *Operation) responseHeader(w *checker, status int, header http.Header, hasBody bool) (*content, error) {
-	declared := o.declared(status)
+	declared := cmp.Or(o.responses[status], o.responses[status/100], o.responses[0])
 	if declared == nil {
 		return nil, mismatched("The document does not declare the status " + strconv.Itoa(status) + ".")
 	}
@@ -106,10 +106,6 @@ func (o *Operation) responseHeader(w *checker, status int, header http.Header, h
 
 func mismatched(detail string) error {
 	return &Error{Status: http.StatusInternalServerError, Detail: detail}
-}
-
-func (o *Operation) declared(status int) *response {
-	return cmp.Or(o.responses[status], o.responses[status/100], o.responses[0])
 }
 
 func (c *compiler) responses(source *document.Node) map[int]*response {

@@ -67,18 +67,14 @@ func (d Decimal) Compare(e Decimal) int {
 		}
 		return 1
 	}
-	order := d.compareMagnitude(e)
+	order := cmp.Or(cmp.Compare(d.exp, e.exp), bytes.Compare(d.digits, e.digits))
+	if len(d.digits) == 0 || len(e.digits) == 0 {
+		order = cmp.Compare(len(d.digits), len(e.digits))
+	}
 	if d.negative {
 		return -order
 	}
 	return order
-}
-
-func (d Decimal) compareMagnitude(e Decimal) int {
-	if len(d.digits) == 0 || len(e.digits) == 0 {
-		return cmp.Compare(len(d.digits), len(e.digits))
-	}
-	return cmp.Or(cmp.Compare(d.exp, e.exp), bytes.Compare(d.digits, e.digits))
 }
 
 // AppendTo appends the canonical text of d, which is the same for equal numbers.

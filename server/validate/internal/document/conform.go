@@ -26,13 +26,12 @@ func (d *Document) conform(n *Node, rule string) {
 		}
 	}
 	wrong := ""
-	kind, scalar := scalarOf(rule)
 	list, isList := strings.CutPrefix(rule, "[")
 	switch {
 	case rule == "any", rule == "Schema" && isBoolean(n):
-	case kind != 0:
-		if n.Kind != kind && (kind != jsontext.KindTrue || !isBoolean(n)) {
-			wrong = "must be " + scalar
+	case rule == "string", rule == "number", rule == "boolean":
+		if n.Kind.String() != rule && (rule != "boolean" || !isBoolean(n)) {
+			wrong = "must be a " + rule
 		}
 	case rule == "count":
 		if _, ok := CountOf(n); !ok {
@@ -57,20 +56,6 @@ func (d *Document) conform(n *Node, rule string) {
 		d.Fail(n, wrong)
 		d.unfit[n] = true
 	}
-}
-
-// scalarOf returns the kind of the scalars that a rule allows, and how errors call them, or 0 if it is no rule for
-// scalars.
-func scalarOf(rule string) (kind jsontext.Kind, name string) {
-	switch rule {
-	case "string":
-		return jsontext.KindString, "a string"
-	case "number":
-		return jsontext.KindNumber, "a number"
-	case "boolean":
-		return jsontext.KindTrue, "a boolean"
-	}
-	return 0, ""
 }
 
 func isBoolean(n *Node) bool {

@@ -66,24 +66,18 @@ func (d *Document) lookUp(ref *Node) (r *resource, fragment string) {
 	}
 	text, found := d.unread[whole.String()]
 	switch {
-	case found:
-	case len(d.unread) == 0:
+	case !found && len(d.unread) == 0:
 		d.Fail(ref, "leads nowhere: a document of several files must be bundled first")
 		return nil, ""
-	default:
+	case !found:
 		d.Fail(ref, "leads nowhere")
 		return nil, ""
 	}
 	root := d.read(fileName(whole), whole, text)
-	d.register(root)
-	return d.roots[root], fragment
-}
-
-// register finds the URIs and the anchors in another document, if it is a schema.
-func (d *Document) register(root *Node) {
-	if root.Get("$schema") != nil || root.Get("$id") != nil || root.Get("$defs") != nil {
+	if root.Get("$schema") != nil || root.Get("$id") != nil || root.Get("$defs") != nil { // its URIs and anchors are known then
 		d.conform(root, "Schema")
 	}
+	return d.roots[root], fragment
 }
 
 // fileURI returns the URI of the document with the given name. If name is an absolute URI, it returns that

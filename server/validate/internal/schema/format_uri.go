@@ -6,20 +6,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/decimal"
 )
 
-// isURI accepts absolute URIs of RFC 3986.
-func isURI(text []byte) bool { return uriSyntax{}.matches(text) }
-
-// isURIReference accepts absolute and relative URIs.
-func isURIReference(text []byte) bool { return uriSyntax{relative: true}.matches(text) }
-
-// isIRI and isIRIReference also accept the characters that RFC 3987 adds.
-func isIRI(text []byte) bool { return uriSyntax{international: true}.matches(text) }
-
-func isIRIReference(text []byte) bool {
-	return uriSyntax{international: true, relative: true}.matches(text)
-}
-
-// uriSyntax is a variant of the URI grammar.
+// uriSyntax is a variant of the grammar of RFC 3986, which also has relative references, or the characters of RFC 3987.
 type uriSyntax struct{ relative, international bool }
 
 const pathMarks = "-._~!$&'()*+,;=:@/"

@@ -188,14 +188,9 @@ func (c *Compiler) useDiscriminator(u *union, discriminator *document.Node, sche
 		}
 		add(ref.Text[strings.LastIndexByte(ref.Text, '/')+1:], u.alternatives[i])
 		for value, target := range discriminator.Get("mapping").All() {
-			if c.maps(target, ref) {
+			if to := c.Target(ref); c.Mapped(target.Text) == to || c.Target(target) == to {
 				add(value, u.alternatives[i])
 			}
 		}
 	}
-}
-
-// maps reports whether a discriminator maps to the target of a reference.
-func (c *Compiler) maps(target, ref *document.Node) bool {
-	return c.Mapped(target.Text) == c.Target(ref) || c.Target(target) == c.Target(ref)
 }
