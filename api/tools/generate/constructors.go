@@ -1,16 +1,12 @@
 package main
 
 import (
-	_ "embed"
 	"slices"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
 )
-
-//go:embed constructors.tmpl
-var constructorsSource string
 
 // constructor describes a function that returns a response type with its required members.
 type constructor struct {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,14 +10,6 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
-)
-
-var (
-	//go:embed handlers.tmpl
-	handlersSource string
-
-	//go:embed events.tmpl
-	eventsSource string
 )
 
 // event describes a webhook of the document for the templates.

@@ -1,16 +1,12 @@
 package main
 
 import (
-	_ "embed"
 	"slices"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
 )
-
-//go:embed headers.tmpl
-var headersSource string
 
 // headers describes a struct with the headers of a response.
 type headers struct {

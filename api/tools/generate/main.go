@@ -138,23 +138,23 @@ func generate(path string, warnings io.Writer) (_ files, err error) {
 		return nil, err
 	}
 	for _, file := range []struct {
-		path, source string
-		data         any
+		path, template string
+		data           any
 	}{
-		{"client/operations.gen.go", clientSource, clientMethods(all)},
-		{"server/unimplemented.gen.go", unimplementedSource, all},
-		{"client/webhook/handlers.gen.go", handlersSource, notifications},
-		{"gen/constructors.gen.go", constructorsSource, constructors(document)},
-		{"gen/events.gen.go", eventsSource, notifications},
-		{"gen/headers.gen.go", headersSource, responseHeaders(document, elements.definitions)},
-		{"gen/streams.gen.go", streamsSource, elements.unions},
-		{"gen/nullable.gen.go", nullableSource, nil},
-		{"gen/doc.gen.go", docSource, nil},
+		{"client/operations.gen.go", "client.tmpl", clientMethods(all)},
+		{"server/unimplemented.gen.go", "unimplemented.tmpl", all},
+		{"client/webhook/handlers.gen.go", "handlers.tmpl", notifications},
+		{"gen/constructors.gen.go", "constructors.tmpl", constructors(document)},
+		{"gen/events.gen.go", "events.tmpl", notifications},
+		{"gen/headers.gen.go", "headers.tmpl", responseHeaders(document, elements.definitions)},
+		{"gen/streams.gen.go", "streams.tmpl", elements.unions},
+		{"gen/nullable.gen.go", "nullable.tmpl", nil},
+		{"gen/doc.gen.go", "doc.tmpl", nil},
 	} {
-		if ofEvents := file.source == handlersSource || file.source == eventsSource; ofEvents && len(document.Webhooks) == 0 {
+		if hasWord("handlers.tmpl events.tmpl", file.template) && len(document.Webhooks) == 0 {
 			continue
 		}
-		f.write(file.path, file.source, file.data)
+		f.write(file.path, file.template, file.data)
 	}
 	compiled, err := f.compile(elements)
 	if err != nil {
@@ -162,9 +162,6 @@ func generate(path string, warnings io.Writer) (_ files, err error) {
 	}
 	return f, f.samples(original, all, elements, compiled)
 }
-
-//go:embed doc.tmpl
-var docSource string
 
 //go:embed gen.yaml
 var settingsSource []byte

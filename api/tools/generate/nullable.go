@@ -1,16 +1,12 @@
 package main
 
 import (
-	_ "embed"
 	"slices"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
 )
-
-//go:embed nullable.tmpl
-var nullableSource string
 
 // nullableMembers gives nullable members of JSON in requests, which is in bodies, in the items of streams, parameters
 // and fields of forms, the type Nullable, which distinguishes null from absent. Responses keep pointers.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	_ "embed"
 	"fmt"
 	"maps"
 	"math"
@@ -13,12 +12,6 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
 )
-
-//go:embed client.tmpl
-var clientSource string
-
-//go:embed unimplemented.tmpl
-var unimplementedSource string
 
 // operation describes an operation of the document for the templates.
 type operation struct {

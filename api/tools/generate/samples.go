@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"embed"
 	"encoding/json"
 	"fmt"
 	"go/ast"
@@ -21,9 +20,6 @@ import (
 
 // samplesDir contains the sample programs, one file for each operation and language.
 const samplesDir = "api/_samples"
-
-//go:embed sample.*.tmpl
-var sampleTemplates embed.FS
 
 // sample describes a program that calls one operation with the examples of the document.
 type sample struct {
@@ -54,7 +50,7 @@ type sampleHeader struct {
 func (f files) samples(document *openapi3.T, all []operation, n *names, c *compilation) error {
 	parsed := template.Must(template.New("").Funcs(template.FuncMap{
 		"json": indentJSON, "typescript": typescriptLiteral, "python": pythonLiteral, "sh": shellQuote,
-	}).ParseFS(sampleTemplates, "sample.*.tmpl"))
+	}).ParseFS(templates, "sample.*.tmpl"))
 	for _, o := range all {
 		s := describeSample(document, o)
 		s.call(literals{c.imported[module+"gen"]})

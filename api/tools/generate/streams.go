@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	_ "embed"
 	"encoding/json"
 	"maps"
 	"reflect"
@@ -45,9 +44,6 @@ type eventField struct {
 	Name   string   // of the field and its type
 	Events []string // the types of the events that have such data
 }
-
-//go:embed streams.tmpl
-var streamsSource string
 
 // Item returns the Go type of an item, or of the data of an event.
 func (s *itemStream) Item() string {
