@@ -29,17 +29,14 @@ func adapt(path string, document *openapi3.T) (map[string]*eventUnion, error) {
 	return unions, nil
 }
 
-// firstExtension is the extension of a response that declares the types that all references to a component share.
-const firstExtension = "x-first"
-
-// shareResponses marks the first reference to each response in the components, by its status. It declares the types
-// that the others share, for the template of responses.
+// shareResponses marks the first reference to each response in the components, by its status, with the extension
+// x-first. It declares the types that the others share, for the template of responses.
 func shareResponses(document *openapi3.T) {
 	seen := map[string]bool{}
 	eachOperation(document, func(_ *openapi3.PathItem, operation *openapi3.Operation) {
 		for status, ref := range operation.Responses.Map() {
 			if key := ref.Ref + " " + status; ref.Ref != "" && !seen[key] {
-				ref.Extensions, seen[key] = extended(map[string]any{firstExtension: true}, ref.Extensions), true
+				ref.Extensions, seen[key] = extended(map[string]any{"x-first": true}, ref.Extensions), true
 			}
 		}
 	})

@@ -129,26 +129,18 @@ func describeEvent(name string, operation *openapi3.Operation) (event, error) {
 	return e, nil
 }
 
-// addSubject finds the member with the id of the subject, which is an avatar, video or lip-sync. The extension
-// x-subject of the data names this member. Without x-subject, it is the only required member whose name ends with _id.
+// addSubject finds the member with the id of the subject, which is an avatar, video or lip-sync: the only required
+// string whose name ends with _id.
 func (e *event) addSubject(data *openapi3.Schema) error {
-	var candidates []string
-	if named, ok := data.Extensions["x-subject"].(string); ok {
-		candidates = []string{named}
-	} else {
-		for _, name := range data.Required {
-			if property := data.Properties[name]; property != nil && property.Value.Type.Is("string") && strings.HasSuffix(name, "_id") {
-				candidates = append(candidates, name)
-			}
+	for _, name := range data.Required {
+		property := data.Properties[name]
+		if property == nil || !property.Value.Type.Is("string") || !strings.HasSuffix(name, "_id") {
+			continue
 		}
-	}
-	switch {
-	case len(candidates) > 1:
-		return fmt.Errorf("must have an x-subject in its data, which names the id of the subject: one of %s", strings.Join(candidates, ", "))
-	case len(candidates) == 1 && data.Properties[candidates[0]] == nil:
-		return errors.New("has an x-subject that is not the name of a property: name one")
-	case len(candidates) == 1:
-		e.Subject = fieldName(candidates[0], data.Properties[candidates[0]])
+		if e.Subject != "" {
+			return errors.New("has several required ids in its data, of which one must be that of the subject: make the others optional")
+		}
+		e.Subject = fieldName(name, property)
 	}
 	return nil
 }

@@ -387,7 +387,7 @@ func (g *grammar) form(described *openapi3.MediaType) {
 		}
 		switch {
 		case slices.Contains(scalars, kind):
-		case kind == "array" || kind == "object" || kind == severalTypes && isObjectOrNull(field.Value): // which is JSON
+		case kind == "array" || kind == "object" || kind == severalTypes && slices.Equal(typesOf(field.Value.Type), []string{"object"}): // which is JSON
 			if isStyled {
 				g.fail(at, "the field %s of a form is %s, which has no style: %s", name, kind, asJSON)
 			}
@@ -397,10 +397,6 @@ func (g *grammar) form(described *openapi3.MediaType) {
 			g.fail(at, "the field %s of a form is %s, which is not generated: %s", name, cmp.Or(kind, "any value"), wayOut)
 		}
 	}
-}
-
-func isObjectOrNull(schema *openapi3.Schema) bool {
-	return len(schema.Type.Slice()) > 0 && !slices.ContainsFunc(schema.Type.Slice(), func(t string) bool { return t != "object" && t != "null" })
 }
 
 const others = "additionalProperties"

@@ -166,18 +166,12 @@ func generate(path string, warnings io.Writer) (_ files, err error) {
 //go:embed gen.yaml
 var settingsSource []byte
 
-// settings are the settings of oapi-codegen.
-type settings struct {
-	codegen.Configuration `yaml:",inline"`
-
-	Output string `yaml:"output"`
-}
-
-func loadSettings() (s settings) {
+// loadSettings returns the settings of oapi-codegen.
+func loadSettings() (s codegen.Configuration) {
 	decoder := yaml.NewDecoder(bytes.NewReader(settingsSource))
 	decoder.KnownFields(true)
 	check(decoder.Decode(&s))
-	s.Configuration = s.UpdateDefaults()
+	s = s.UpdateDefaults()
 	check(s.Validate())
 	return s
 }
@@ -193,7 +187,7 @@ func (f files) types(path string, text []byte) (*openapi3.T, *names, error) {
 	codegen.TemplateFunctions["canonicalHeader"] = http.CanonicalHeaderKey
 	// The first run generates nothing. It registers the settings and components with oapi-codegen, so that adapt can
 	// look up the names of types.
-	names := s.Configuration
+	names := s
 	names.Generate = codegen.GenerateOptions{}
 	components := &openapi3.T{OpenAPI: document.OpenAPI, Components: document.Components, Paths: openapi3.NewPaths()}
 	if _, err := codegen.Generate(components, names); err != nil {
@@ -210,7 +204,7 @@ func (f files) types(path string, text []byte) (*openapi3.T, *names, error) {
 	elements.unions = unions
 	withoutWebhooks := *document // receivers that package client/webhook replaces
 	withoutWebhooks.Webhooks = nil
-	code, err := codegen.Generate(&withoutWebhooks, s.Configuration)
+	code, err := codegen.Generate(&withoutWebhooks, s)
 	if err != nil {
 		return nil, nil, unplaced(path, err)
 	}
@@ -222,7 +216,7 @@ func (f files) types(path string, text []byte) (*openapi3.T, *names, error) {
 	// The code for members beside a union compares a Nullable with nil, and writes null for one that is absent.
 	beside := regexp.MustCompile(`(?s)(MarshalJSON\(\) \S+ \S+ \{)\n\tb, err := t\.union[^\n]+\n\tif .*?\n\}\n`)
 	code = beside.ReplaceAllString(code, "$1 return encode.JSON(&t) }\n")
-	f[s.Output] = []byte(header + "package " + s.PackageName + "\n" + docComments(code))
+	f["gen/api.gen.go"] = []byte(header + "package " + s.PackageName + "\n" + docComments(code))
 	return document, elements, nil
 }
 

@@ -292,11 +292,9 @@ func fieldStyles(encodings map[string]*openapi3.Encoding) string {
 	return "map[string]style.Param{" + strings.Join(fields, ", ") + "}"
 }
 
-// fieldsExtension is the extension of a form that has the Go expression for its fields, for the template of responses.
-const fieldsExtension = "x-fields"
-
+// addFieldStyles gives a form the extension x-fields: the Go expression for its fields, for the template of responses.
 func addFieldStyles(content openapi3.Content) {
 	if described := content[mediaForm]; described != nil {
-		described.Extensions = extended(map[string]any{fieldsExtension: fieldStyles(described.Encoding)}, described.Extensions)
+		described.Extensions = extended(map[string]any{"x-fields": fieldStyles(described.Encoding)}, described.Extensions)
 	}
 }

@@ -152,11 +152,14 @@ func needsName(ref *openapi3.SchemaRef) bool {
 
 // isEnum reports whether a schema has values of one type.
 func isEnum(v *openapi3.Schema) bool {
-	types := slices.DeleteFunc(slices.Clone(v.Type.Slice()), isNullName)
+	types := typesOf(v.Type)
 	return len(literalsOf(v)) > 0 && (len(types) == 1 && types[0] != "array" && types[0] != "object" || len(types) == 0 && typeOfLiterals(v) != "")
 }
 
-func isNullName(name string) bool { return name == "null" }
+// typesOf returns the types but null.
+func typesOf(types *openapi3.Types) []string {
+	return slices.DeleteFunc(slices.Clone(types.Slice()), func(name string) bool { return name == "null" })
+}
 
 // schema shapes a schema, unless it is a reference, and the schemas in it. named is true if a type has the name of the
 // path even if the schema needs none.
@@ -275,7 +278,7 @@ func withoutNull(types *openapi3.Types) *openapi3.Types {
 	if len(types.Slice()) < 2 {
 		return types
 	}
-	return new(openapi3.Types(slices.DeleteFunc(slices.Clone(types.Slice()), isNullName)))
+	return new(openapi3.Types(typesOf(types)))
 }
 
 // join merges the schemas of an allOf into their schema, whose type is its own if it has others than its only part.

@@ -21,7 +21,7 @@ func holdAllValues(document *openapi3.T) {
 		if _, ok := schema.Extensions["x-go-type"]; ok || schema.Type.Is("null") || len(schema.OneOf)+len(schema.AnyOf) > 0 {
 			return
 		}
-		types := slices.DeleteFunc(slices.Clone(schema.Type.Slice()), func(t string) bool { return t == "null" })
+		types := typesOf(schema.Type)
 		switch {
 		case len(types) > 1 || len(types) == 0 && !isObject(schema):
 			if name := typeOfLiterals(schema); name != "" {
