@@ -20,10 +20,6 @@ type router struct {
 	errs       []error
 }
 
-func newRouter(validator *validate.Validator, layers func(*validate.Operation, http.HandlerFunc) http.Handler) *router {
-	return &router{validator: validator, layers: layers, registered: make(map[string]bool)}
-}
-
 // HandleFunc registers handler for pattern, which consists of a method, a space and a path.
 func (rt *router) HandleFunc(pattern string, handler func(http.ResponseWriter, *http.Request)) {
 	method, path, _ := strings.Cut(pattern, " ")

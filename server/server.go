@@ -131,7 +131,7 @@ func New(implementation gen.StrictServerInterface, cfg Config) (http.Handler, er
 
 // newHandler puts the layers around the handlers that register adds to the router, from the innermost to the outermost.
 func newHandler(cfg Config, validator *validate.Validator, register func(*router)) (http.Handler, error) {
-	router := newRouter(validator, func(operation *validate.Operation, handler http.HandlerFunc) http.Handler {
+	layers := func(operation *validate.Operation, handler http.HandlerFunc) http.Handler {
 		next := operation.Handler(requireResponse(handler), writeProblem)
 		if cfg.ValidateResponses {
 			next = checkResponses(operation, next)
@@ -143,7 +143,8 @@ func newHandler(cfg Config, validator *validate.Validator, register func(*router
 			next = &authentication{operation, cfg.Authenticator, next}
 		}
 		return next
-	})
+	}
+	router := &router{validator: validator, layers: layers, registered: make(map[string]bool)}
 	register(router)
 	if err := errors.Join(router.finish(), cfg.checkAuthenticator(validator)); err != nil {
 		return nil, err

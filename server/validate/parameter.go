@@ -88,7 +88,6 @@ type readParameter struct {
 // checkRequest checks the parameters of a request.
 func (w *checker) checkRequest(parameters []*parameter, r *http.Request) {
 	var query []pair
-	var parsed bool
 	for _, p := range parameters {
 		switch {
 		case p.in == inHeader && p.canonical == "Host": // net/http removes it from the header
@@ -98,8 +97,8 @@ func (w *checker) checkRequest(parameters []*parameter, r *http.Request) {
 		case p.in == inQuery && p.plain:
 			w.checkQuery(p, r.URL.RawQuery)
 		case p.in == inQuery:
-			if !parsed {
-				query, parsed = queryPairs(r.URL.RawQuery), true
+			if query == nil {
+				query = queryPairs(r.URL.RawQuery)
 			}
 			if !p.reserved && hasSemicolon(p, query) {
 				w.addDecodeError(p, errEscape) // net/url ignores the pair

@@ -60,7 +60,11 @@ func ParseSecrets(texts []string) ([]Secret, error) {
 
 // Reveal returns the key as text that [ParseSecret] accepts.
 func (s Secret) Reveal() string {
-	return secretPrefix + base64.StdEncoding.EncodeToString(s.bytes())
+	var key []byte
+	if s.key != nil {
+		key = s.key()
+	}
+	return secretPrefix + base64.StdEncoding.EncodeToString(key)
 }
 
 func hide(key []byte) Secret {
@@ -76,14 +80,6 @@ func hide(key []byte) Secret {
 			return clone
 		},
 	}
-}
-
-// bytes returns the key, or nil for the zero Secret.
-func (s Secret) bytes() []byte {
-	if s.key == nil {
-		return nil
-	}
-	return s.key()
 }
 
 // String returns a placeholder.

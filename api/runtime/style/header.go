@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 	"strings"
@@ -108,23 +109,19 @@ func scalarJSON(text string, of reflect.Type) []byte {
 
 // Set adds headers to a response. If a value cannot be written, it adds none.
 func Set(to http.Header, values ...HeaderValue) error {
-	written := make([]string, len(values))
+	written := http.Header{}
 	var errs []error
-	for i, v := range values {
-		if v.Absent {
-			continue
+	for _, v := range values {
+		if !v.Absent {
+			text, err := Param{Name: v.Name, Style: simple}.Header(v.Value)
+			written.Set(v.Name, text)
+			errs = append(errs, err)
 		}
-		text, err := Param{Name: v.Name, Style: simple}.Header(v.Value)
-		written[i], errs = text, append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	for i, v := range values {
-		if !v.Absent {
-			to.Set(v.Name, written[i])
-		}
-	}
+	maps.Copy(to, written)
 	return nil
 }
 
