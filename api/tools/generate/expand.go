@@ -77,14 +77,11 @@ func expandDiscriminator(document *openapi3.T, schema *openapi3.Schema) {
 	if schema.Discriminator == nil {
 		return
 	}
-	mapping := map[string]openapi3.MappingRef{}
 	for value, target := range schema.Discriminator.Mapping {
 		if document.Components.Schemas[target.Ref] != nil {
-			target.Ref = "#/components/schemas/" + target.Ref
+			schema.Discriminator.Mapping[value] = openapi3.MappingRef{Ref: "#/components/schemas/" + target.Ref}
 		}
-		mapping[value] = openapi3.MappingRef{Ref: target.Ref}
 	}
-	schema.Discriminator.Mapping = mapping
 }
 
 // expandItems puts item schemas in the place of the extension x-itemSchema.

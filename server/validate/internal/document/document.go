@@ -5,6 +5,7 @@ package document
 
 import (
 	"bytes"
+	"fmt"
 	"iter"
 	"slices"
 	"strconv"
@@ -45,10 +46,6 @@ type Position struct {
 	Line, Column int
 }
 
-func (p Position) String() string {
-	return p.File + ":" + strconv.Itoa(p.Line) + ":" + strconv.Itoa(p.Column)
-}
-
 // Error is a place at which a text is not a valid document.
 type Error struct {
 	Position Position
@@ -57,7 +54,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	text := e.Position.String() + ": "
+	text := fmt.Sprintf("%s:%d:%d: ", e.Position.File, e.Position.Line, e.Position.Column)
 	if e.Pointer != "" {
 		text += e.Pointer + ": "
 	}

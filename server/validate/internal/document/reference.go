@@ -73,7 +73,11 @@ func (d *Document) lookUp(ref *Node) (r *resource, fragment string) {
 		d.Fail(ref, "leads nowhere")
 		return nil, ""
 	}
-	root := d.read(fileName(whole), whole, text)
+	name := whole.String()
+	if whole.Scheme == "file" {
+		name = strings.TrimPrefix(whole.Path, "/") // as in fileURI
+	}
+	root := d.read(name, whole, text)
 	if root.Get("$schema") != nil || root.Get("$id") != nil || root.Get("$defs") != nil { // its URIs and anchors are known then
 		d.conform(root, "Schema")
 	}
@@ -87,14 +91,6 @@ func fileURI(name string) *url.URL {
 		return u
 	}
 	return &url.URL{Scheme: "file", Path: path.Clean("/" + name)} // as url.URL resolves references to it
-}
-
-// fileName is the opposite of fileURI.
-func fileName(uri *url.URL) string {
-	if uri.Scheme == "file" {
-		return strings.TrimPrefix(uri.Path, "/")
-	}
-	return uri.String()
 }
 
 // Resolve returns n, or the final target of its $ref. If references form a cycle, it reports that and returns

@@ -66,7 +66,7 @@ func (c *Compiler) schemaIn(s *scope, source *document.Node) *Node {
 		n.shared = true
 		return n
 	}
-	if ref := source.Get("$ref"); ref != nil && isPlain(source, "$ref") && c.Resolve(source) != nil {
+	if ref := source.Get("$ref"); ref != nil && isReference(source) && c.Resolve(source) != nil {
 		return c.schemaIn(s, c.Target(ref))
 	}
 	n := &Node{}
@@ -101,11 +101,11 @@ func (c *Compiler) given(s *scope, source *document.Node) *Node {
 	return cmp.Or(c.schemaIn(s, source), anything)
 }
 
-// isPlain reports whether a schema has no constraint besides keyword.
-func isPlain(source *document.Node, keyword string) bool {
+// isReference reports whether a schema has no constraint besides $ref.
+func isReference(source *document.Node) bool {
 	for name := range source.All() {
 		switch name {
-		case keyword, "title", "description", "$comment", "deprecated", "default", "example", "examples", "externalDocs", "xml":
+		case "$ref", "title", "description", "$comment", "deprecated", "default", "example", "examples", "externalDocs", "xml":
 		default:
 			if !strings.HasPrefix(name, "x-") {
 				return false
