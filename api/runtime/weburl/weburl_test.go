@@ -35,7 +35,6 @@ func TestParse_normalizesHostsAndPorts(t *testing.T) {
 		{"http://example.com:8080", "http://example.com:8080/", nil},
 		{"https://example.com:/", "https://example.com/", nil},
 		{"http://my_receiver:3000/", "http://my_receiver:3000/", nil},
-		{"https://[2606:2800::AB]:1/", "https://[2606:2800::ab]:1/", nil},
 		{"http://0xbox:3000/", "http://0xbox:3000/", nil},
 		{"https://①②⑦.0.0.1/", "https://127.0.0.1/", nil},
 		{"", "", weburl.ErrScheme},
@@ -67,10 +66,20 @@ func TestParse_normalizesHostsAndPorts(t *testing.T) {
 // A host has one form, or is refused.
 func TestParse_writesOneFormOfAHost(t *testing.T) {
 	t.Parallel()
-	for host, want := range harness.Hosts() {
-		u, err := weburl.Parse("http://" + host + ":8106/")
-		if want == "" && err == nil || want != "" && (err != nil || u.Host != want+":8106") {
+	for host, want := range map[string]string{
+		"EXAMPLE.com.": "example.com", "127.0.0.1.": "127.0.0.1", "127。0。0。1": "127.0.0.1", "[::ffff:7f00:1]": "127.0.0.1",
+		"[0:0:0:0:0:0:0:1]": "[::1]", "[2606:2800:0::0:AB]": "[2606:2800::ab]", "[0:0::ffff:10.0.0.1]": "10.0.0.1",
+	} {
+		if u, err := weburl.Parse("http://" + host + ":8106/"); err != nil || u.Host != want+":8106" {
 			t.Errorf("%q is %v, %v, want %q", host, u, err, want)
+		}
+	}
+	for _, host := range []string{
+		"canary:canary@127.0.0.1", "canary@127.0.0.1", "127.1", "127.0.1", "0x7f000001", "0X7F.0.0.1", "0177.0.0.1", "127.000.0.1",
+		"2130706433", "2130706433.", "1.2.3.4.5", "256.0.0.1", "127.0.0.1..", "[fe80::1%25lo]", "[::1%25canary]",
+	} {
+		if u, err := weburl.Parse("http://" + host + ":8106/"); err == nil {
+			t.Errorf("%q is %v", host, u)
 		}
 	}
 }
