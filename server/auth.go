@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
@@ -151,17 +152,15 @@ func (cfg *Config) checkAuthenticator(validator *validate.Validator) error {
 	_, simple := cfg.Authenticator.(AuthenticatorFunc)
 	only := ""
 	for operation := range validator.Operations() {
-		for _, alternative := range operation.Security() {
-			for _, requirement := range alternative {
-				if cfg.Authenticator == nil {
-					return errors.New("server: Config.Authenticator is required: the document has operations that need credentials")
-				}
-				only = cmp.Or(only, requirement.Scheme.Name)
-				token := requirement.Scheme.Kind == validate.SecurityBearer || requirement.Scheme.Kind == validate.SecurityAPIKey
-				if simple && (!token || len(requirement.Scopes) > 0 || requirement.Scheme.Name != only) {
-					return errors.New("server: Config.Authenticator is an AuthenticatorFunc, which supports tokens of one security scheme only" +
-						" and no scopes; operation " + operation.ID() + " needs an Authenticator")
-				}
+		for _, requirement := range slices.Concat(operation.Security()...) {
+			if cfg.Authenticator == nil {
+				return errors.New("server: Config.Authenticator is required: the document has operations that need credentials")
+			}
+			only = cmp.Or(only, requirement.Scheme.Name)
+			token := requirement.Scheme.Kind == validate.SecurityBearer || requirement.Scheme.Kind == validate.SecurityAPIKey
+			if simple && (!token || len(requirement.Scopes) > 0 || requirement.Scheme.Name != only) {
+				return errors.New("server: Config.Authenticator is an AuthenticatorFunc, which supports tokens of one security scheme only" +
+					" and no scopes; operation " + operation.ID() + " needs an Authenticator")
 			}
 		}
 	}

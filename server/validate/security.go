@@ -51,22 +51,20 @@ func (o *Operation) Public() bool {
 // where the key belongs.
 func Challenge(alternatives [][]SecurityRequirement) string {
 	var all []string
-	for _, alternative := range alternatives {
-		for _, requirement := range alternative {
-			var challenge string
-			switch scheme := requirement.Scheme; scheme.Kind {
-			case SecurityBearer:
-				challenge = "Bearer"
-			case SecurityBasic:
-				challenge = `Basic realm="api", charset="UTF-8"`
-			case SecurityAPIKey:
-				challenge = "ApiKey in=" + strconv.Quote(scheme.In) + ", name=" + strconv.Quote(scheme.Parameter)
-			default: // mutual TLS has no challenge in HTTP
-				continue
-			}
-			if !slices.Contains(all, challenge) {
-				all = append(all, challenge)
-			}
+	for _, requirement := range slices.Concat(alternatives...) {
+		var challenge string
+		switch scheme := requirement.Scheme; scheme.Kind {
+		case SecurityBearer:
+			challenge = "Bearer"
+		case SecurityBasic:
+			challenge = `Basic realm="api", charset="UTF-8"`
+		case SecurityAPIKey:
+			challenge = "ApiKey in=" + strconv.Quote(scheme.In) + ", name=" + strconv.Quote(scheme.Parameter)
+		default: // mutual TLS has no challenge in HTTP
+			continue
+		}
+		if !slices.Contains(all, challenge) {
+			all = append(all, challenge)
 		}
 	}
 	return strings.Join(all, ", ")
