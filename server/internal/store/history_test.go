@@ -164,7 +164,7 @@ func TestStore_writesAHistoryInBatches(t *testing.T) {
 			func() error { return db.SetPassword(ctx, "ada", "", "new", studio.RefreshToken{}, now) },
 			func() error { return db.SetDisabled(ctx, "ada", now, now) },
 			func() error { return db.SetDisabled(ctx, "ada", time.Time{}, now) },
-			func() error { return db.Demote(ctx, "ada") },
+			func() error { return db.SetRole(ctx, "ada", studio.NoRole) },
 			func() error {
 				before := made.Load()
 				interrupted, end := context.WithCancel(ctx)

@@ -84,15 +84,6 @@ func (s *Store) SetDisabled(ctx context.Context, userID string, at, now time.Tim
 	})
 }
 
-func (s *Store) Demote(ctx context.Context, userID string) error {
-	return s.write(ctx, func(tx transaction) error {
-		if err := keepOperator(ctx, tx, userID); err != nil {
-			return err
-		}
-		return setRole(ctx, tx, userID, studio.NoRole)
-	})
-}
-
 // operatorsQuery returns the ids of the operators who are not disabled.
 const operatorsQuery = `SELECT id FROM users WHERE role = 'operator' AND deleted_at IS NULL AND disabled_at IS NULL`
 

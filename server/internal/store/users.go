@@ -26,16 +26,17 @@ func (s *Store) UserByEmail(ctx context.Context, email string) (studio.User, err
 }
 
 func (s *Store) SetRole(ctx context.Context, userID string, role studio.Role) error {
-	return s.write(ctx, func(tx transaction) error { return setRole(ctx, tx, userID, role) })
-}
-
-func setRole(ctx context.Context, tx transaction, userID string, role studio.Role) error {
-	if role != studio.Operator {
-		if err := tx.execAll(ctx, []statement{deleteLinksOf(userID)}); err != nil {
-			return err
+	return s.write(ctx, func(tx transaction) error {
+		if role != studio.Operator {
+			if err := keepOperator(ctx, tx, userID); err != nil {
+				return err
+			}
+			if err := tx.execAll(ctx, []statement{deleteLinksOf(userID)}); err != nil {
+				return err
+			}
 		}
-	}
-	return execFound(ctx, tx, `UPDATE users SET role = $2 WHERE id = $1 AND deleted_at IS NULL`, userID, string(role))
+		return execFound(ctx, tx, `UPDATE users SET role = $2 WHERE id = $1 AND deleted_at IS NULL`, userID, string(role))
+	})
 }
 
 // MaxInProgress is the highest count of creations in progress that [Store.Users] returns for a user.

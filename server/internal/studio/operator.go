@@ -30,7 +30,8 @@ type DatabaseStore interface {
 	// all tokens, as RevokeTokens does. It then adds the token of a new session, unless that is zero. The error is
 	// [ErrNotFound] if a user with a new session is disabled, or the user has another hash.
 	SetPassword(ctx context.Context, userID, current, hash string, session RefreshToken, now time.Time) error
-	// SetRole replaces the role of a user. The links that a former operator has made end.
+	// SetRole replaces the role of a user. The links that a former operator has made end. The error is
+	// [ErrLastOperator] if no operator would be left.
 	SetRole(ctx context.Context, userID string, role Role) error
 	// RemoveUser removes a user, whose tokens it revokes as RevokeTokens does. The links by and for the user end. All
 	// records except projects are still to be erased, as a task with the ID of the user; see [TaskStore]. The error is
@@ -57,9 +58,6 @@ type DatabaseStore interface {
 	// SetDisabled disables a user at a time, or enables the user if it is zero. The sessions of a disabled user
 	// end, and the links that the user has made. The error is [ErrLastOperator] if no operator would be left.
 	SetDisabled(ctx context.Context, userID string, at, now time.Time) error
-	// Demote makes an operator a user without a role. The links of the operator end. The error is [ErrLastOperator] if
-	// no operator would be left.
-	Demote(ctx context.Context, userID string) error
 	// TroubledEndpoints returns up to limit endpoints of all users whose last attempt failed, or which are disabled
 	// or paused, like [EndpointStore.Endpoints].
 	TroubledEndpoints(ctx context.Context, limit int) ([]Endpoint, error)
@@ -204,11 +202,8 @@ func (s *Service) ChangeRole(ctx context.Context, by User, email string, role Ro
 		}
 	}
 	ctx, user, err := s.actOn(ctx, by, action, email)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case role != Operator:
-		return s.database.Demote(ctx, user.ID)
 	}
 	return s.database.SetRole(ctx, user.ID, role)
 }

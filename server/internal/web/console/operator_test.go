@@ -134,6 +134,7 @@ func TestOperator_hidesPagesFromOtherUsers(t *testing.T) {
 	for _, path := range operatorPaths() {
 		v.get(path).want(t, http.StatusOK, `<a href="/console/users"`, `<a href="/console/service"`)
 	}
-	check(t, s.store.SetRole(t.Context(), s.user.ID, studio.NoRole))
+	check(t, s.store.CreateUser(t.Context(), studio.User{ID: "other", CreatedAt: s.user.CreatedAt, Role: studio.Operator}))
+	check(t, s.studio.ChangeRole(t.Context(), studio.User{}, email, studio.NoRole))
 	wantHidden()
 }
