@@ -185,7 +185,7 @@ func keepAttempts(sql dialect, attempts ...*MadeAttempt) []statement {
 func (s *Store) ExhaustEvents(ctx context.Context, subjectID string, now time.Time, reason studio.Reason) (next time.Time, err error) {
 	err = s.write(ctx, func(tx transaction) error {
 		err := tx.execAll(ctx, []statement{
-			lockSubject(tx, subjectID),
+			{`SELECT 1 FROM subjects WHERE id = $1` + tx.forUpdate(), []any{subjectID}}, // the lock protects its events, too
 			{
 				`UPDATE events SET state = 'exhausted', ended_at = $2, reason = $3 WHERE subject_id = $1 AND state = 'pending' AND ($3 <> $4 OR
 					(SELECT p.disabled_at FROM deliveries d JOIN endpoints p ON p.user_id = d.user_id AND p.url = d.url WHERE d.subject_id = $1) IS NOT NULL)`,

@@ -2,8 +2,10 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/store/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
@@ -69,7 +71,7 @@ func (e unavailableError) Unwrap() []error { return []error{studio.ErrBusy, e.er
 // markUnavailable returns an unavailableError if err means that the database, or the key that encrypts a value in it,
 // is unavailable for now, and else err.
 func markUnavailable(e engine, err error) error {
-	if e.busy(err) || lacksKey(err) {
+	if e.busy(err) || errors.Is(err, keyring.ErrNoKey) {
 		return unavailableError{err}
 	}
 	return err

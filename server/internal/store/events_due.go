@@ -145,9 +145,3 @@ func requeue(ctx context.Context, tx transaction, subjects []string, now time.Ti
 		return err
 	}, `SELECT DISTINCT user_id, origin FROM deliveries WHERE `+tx.in("subject_id", ids), where.args...)
 }
-
-// lockSubject returns a statement that locks a subject until the end of the transaction. The lock protects
-// its events, too.
-func lockSubject(tx transaction, subjectID string) statement {
-	return statement{`SELECT 1 FROM subjects WHERE id = $1` + tx.forUpdate(), []any{subjectID}}
-}

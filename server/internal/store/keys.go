@@ -18,9 +18,6 @@ const AccessTokenKey = "access-token"
 // sealBatch bounds the webhook secrets that Seal encrypts in one transaction.
 const sealBatch = 500
 
-// lacksKey reports whether a value cannot be decrypted because the key file lacks its key.
-func lacksKey(err error) bool { return errors.Is(err, keyring.ErrNoKey) }
-
 // keyPlace returns the place of a key, to which its encryption is bound: the value cannot be decrypted in
 // another row.
 func keyPlace(name string) string { return "signing_keys.key " + name }
@@ -103,7 +100,7 @@ type Unreadable struct {
 func (s *Store) Unreadable(ctx context.Context, remove bool) (found Unreadable, err error) {
 	prefixes := s.keys.Prefixes()
 	var where conditions
-	where.add(`substr(secret, 1, ?) = ?`, len(keyring.Mark()), keyring.Mark())
+	where.add(`substr(secret, 1, ?) = ?`, len(keyring.Mark), keyring.Mark)
 	for _, prefix := range prefixes {
 		where.add(`substr(secret, 1, ?) <> ?`, len(prefix), prefix)
 	}
@@ -140,18 +137,18 @@ func (s *Store) Seal(ctx context.Context, again bool) (sealed int, err error) {
 	if s.keys == nil {
 		return 0, nil
 	}
-	before := keyring.Mark()
+	before := keyring.Mark
 	if again {
 		before = s.keys.Current()
 	}
 	if e, ok := s.engine.(*sqlite); ok {
-		if err := e.secureDelete(ctx, true); err != nil {
+		if err := e.pragma(ctx, "secure_delete = true"); err != nil { // which overwrites with zeros what is replaced
 			return 0, err
 		}
 		defer func() {
-			err = errors.Join(err, e.secureDelete(ctx, false))
-			if err == nil && sealed > 0 {
-				err = e.truncateLog(ctx)
+			err = errors.Join(err, e.pragma(ctx, "secure_delete = false"))
+			if err == nil && sealed > 0 { // the log has it, too, and keeps it while another connection reads from there
+				err = e.pragma(ctx, "wal_checkpoint(TRUNCATE)")
 			}
 		}()
 	}
@@ -174,7 +171,7 @@ func (s *Store) sealKeys(ctx context.Context, before string) (sealed int, err er
 	}
 	var all []statement
 	for name, key := range keys {
-		if len(key) >= len(before) && string(key[:len(before)]) == before {
+		if strings.HasPrefix(string(key), before) {
 			continue
 		}
 		value, err := s.keys.Open(string(key), keyPlace(name))

@@ -150,7 +150,7 @@ func TestStore_SetKey_replacesAKey(t *testing.T) {
 				t.Errorf("the key is %q, %v", keys["a-key"], err)
 			}
 		}
-		if stored := storedValues(t, db); len(stored) != 1 || !strings.HasPrefix(stored[0], keyring.Mark()) {
+		if stored := storedValues(t, db); len(stored) != 1 || !strings.HasPrefix(stored[0], keyring.Mark) {
 			t.Errorf("stored are %.30s", stored)
 		}
 	})

@@ -281,20 +281,13 @@ func (e *sqlite) checkFiles() error {
 	return nil
 }
 
-// secureDelete sets whether SQLite overwrites deleted and replaced data in the file with zeros.
-func (e *sqlite) secureDelete(ctx context.Context, on bool) error {
-	_, err := e.writer.ExecContext(ctx, fmt.Sprintf("PRAGMA secure_delete = %t", on))
+// pragma runs a pragma on the connection of the writer.
+func (e *sqlite) pragma(ctx context.Context, text string) error {
+	_, err := e.writer.ExecContext(ctx, "PRAGMA "+text)
 	return err
 }
 
-// truncateLog truncates the write-ahead log, which may contain replaced data. It fails to do so, without an
-// error, while another connection reads from the log.
-func (e *sqlite) truncateLog(ctx context.Context) error {
-	_, err := e.writer.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
-	return err
-}
-
-// emptyLog is truncateLog without a wait for readers. It reports whether it has emptied the log.
+// emptyLog truncates the write-ahead log without a wait for readers. It reports whether it has emptied the log.
 func (e *sqlite) emptyLog(ctx context.Context) bool {
 	connection, err := e.writer.Conn(ctx)
 	if err != nil {
@@ -376,14 +369,6 @@ func (e *sqlite) queryAll(ctx context.Context, each rowFunc, queries []statement
 		}
 	}
 	return nil
-}
-
-// affected returns the number of affected rows.
-func affected(result sql.Result, err error) (int64, error) {
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
 }
 
 // eachRow calls each for every row and closes rows.

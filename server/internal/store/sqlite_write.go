@@ -140,7 +140,7 @@ func (e *sqlite) setSync(ctx context.Context, synced bool) error {
 		return nil
 	}
 	e.synced = false // also if this fails
-	_, err := e.writer.ExecContext(ctx, "PRAGMA synchronous = "+map[bool]string{true: "FULL", false: "NORMAL"}[synced])
+	err := e.pragma(ctx, "synchronous = "+map[bool]string{true: "FULL", false: "NORMAL"}[synced])
 	e.synced = synced && err == nil
 	return err
 }
@@ -156,14 +156,16 @@ type sqliteTransaction struct {
 	changed    bool // it may have changed a row
 }
 
-func (t *sqliteTransaction) exec(ctx context.Context, query string, args ...any) (int64, error) {
+func (t *sqliteTransaction) exec(ctx context.Context, query string, args ...any) (rows int64, err error) {
 	ctx = context.WithoutCancel(ctx)
-	var rows int64
-	var err error
+	var result sql.Result
 	if prepared := t.statements.find(query); prepared != nil {
-		rows, err = affected(t.tx.StmtContext(ctx, prepared).ExecContext(ctx, args...)) //nolint:sqlclosecheck // the end of tx closes it
+		result, err = t.tx.StmtContext(ctx, prepared).ExecContext(ctx, args...) //nolint:sqlclosecheck // the end of tx closes it
 	} else {
-		rows, err = affected(t.tx.ExecContext(ctx, orFail(query), args...))
+		result, err = t.tx.ExecContext(ctx, orFail(query), args...)
+	}
+	if err == nil {
+		rows, err = result.RowsAffected()
 	}
 	t.changed = t.changed || rows > 0 || err != nil
 	return rows, err

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/gofrs/flock"
 
@@ -80,7 +81,7 @@ func (k *Keyring) Rotate() (err error) {
 		return err
 	}
 	_ = os.Remove(k.path + ".new") // left by an interrupted rotation
-	if err := create(k.path+".new", heading+NewKey()+"\n"+withoutHeading(string(text))); err != nil {
+	if err := create(k.path+".new", heading+NewKey()+"\n"+strings.TrimPrefix(string(text), heading)); err != nil {
 		return err
 	}
 	if err := regularfile.Rename(k.path+".new", k.path); err != nil {
@@ -90,13 +91,6 @@ func (k *Keyring) Rotate() (err error) {
 		return errors.New("the new key is not in the file")
 	}
 	return nil
-}
-
-func withoutHeading(text string) string {
-	if len(text) >= len(heading) && text[:len(heading)] == heading {
-		return text[len(heading):]
-	}
-	return text
 }
 
 // reload reads the file, and reports whether the keys have changed.

@@ -16,10 +16,10 @@ import (
 	"sync"
 )
 
-const (
-	keySize = 32 // AES-256
-	mark    = "sealed:1:"
-)
+const keySize = 32 // AES-256
+
+// Mark is the prefix of all encrypted values.
+const Mark = "sealed:1:"
 
 // Errors of [Keyring.Open].
 var (
@@ -101,7 +101,7 @@ func (k *Keyring) IDs() []string {
 }
 
 // Sealed reports whether a value is encrypted, with any key.
-func Sealed(value string) bool { return strings.HasPrefix(value, mark) }
+func Sealed(value string) bool { return strings.HasPrefix(value, Mark) }
 
 // Prefixes returns the prefix of the values that each key has encrypted. A nil Keyring has none.
 func (k *Keyring) Prefixes() []string {
@@ -110,16 +110,13 @@ func (k *Keyring) Prefixes() []string {
 	}
 	prefixes := k.IDs()
 	for i, id := range prefixes {
-		prefixes[i] = mark + id + ":"
+		prefixes[i] = Mark + id + ":"
 	}
 	return prefixes
 }
 
 // Current returns the prefix of all values that are encrypted with the first key.
 func (k *Keyring) Current() string { return k.Prefixes()[0] }
-
-// Mark returns the prefix of all encrypted values.
-func Mark() string { return mark }
 
 // Seal encrypts a value for a place, such as a column of a row. It can be decrypted only for the same place.
 func (k *Keyring) Seal(value, place string) string {
@@ -130,13 +127,13 @@ func (k *Keyring) Seal(value, place string) string {
 	first := k.keys[0]
 	k.mu.RUnlock()
 	encrypted := first.cipher.Seal(nil, nil, []byte(value), []byte(place)) //nolint:gosec // the AEAD generates the nonce
-	return mark + first.id + ":" + base64.StdEncoding.EncodeToString(encrypted)
+	return Mark + first.id + ":" + base64.StdEncoding.EncodeToString(encrypted)
 }
 
 // Open decrypts a value that was encrypted for a place. It returns unencrypted values unchanged. If the key
 // is missing, it reads the key file again. The error is ErrNoKey or ErrChanged.
 func (k *Keyring) Open(text, place string) (string, error) {
-	rest, sealed := strings.CutPrefix(text, mark)
+	rest, sealed := strings.CutPrefix(text, Mark)
 	if !sealed {
 		return text, nil
 	}
