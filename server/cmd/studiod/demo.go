@@ -9,8 +9,6 @@ import (
 	"text/template"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -142,7 +140,7 @@ func seedDemo(ctx context.Context, service *studio.Service, user studio.User) er
 
 // demoProjects returns a dozen projects. The last three belong to a colleague.
 func demoProjects(user string, now time.Time) ([]studio.Project, error) {
-	colleague := newID()
+	colleague := studio.NewID()
 	var projects []studio.Project
 	for i, seed := range []struct{ title, status, language, tag, color string }{
 		{"Welcome to the team", "published", "english", "onboarding", "#2D7FF9"},
@@ -162,7 +160,7 @@ func demoProjects(user string, now time.Time) ([]studio.Project, error) {
 		if i >= 9 {
 			owner = colleague
 		}
-		id := newID()
+		id := studio.NewID()
 		created := now.Add(-time.Hour - time.Duration(i)*31*time.Hour)
 		updated := created.Add(47 * time.Minute)
 		published := studio.IsPublished(seed.status)
@@ -187,5 +185,3 @@ func demoProjects(user string, now time.Time) ([]studio.Project, error) {
 	}
 	return projects, nil
 }
-
-func newID() string { return uuid.Must(uuid.NewV7()).String() }
