@@ -80,9 +80,6 @@ func NewExec(ctx context.Context, cfg ExecConfig) (*Exec, error) {
 // Close removes the working directories of e. No rendering may be running.
 func (e *Exec) Close() error { return e.directory.close() }
 
-// errFailed returns the error for users after a failure that is not caused by their input.
-func errFailed() error { return &studio.RenderError{Reason: "The renderer failed.", Retry: true} }
-
 // Render fetches the inputs of subject, runs the program and stores the files that it makes. An error that
 // users may see is a [*studio.RenderError]. After a failure of the program that it does not report itself, that
 // is a fixed text with Retry. If the service itself is at fault, such as after a full disk, the error wraps
@@ -94,7 +91,7 @@ func (e *Exec) Render(ctx context.Context, subject studio.Subject) (studio.Rende
 	}
 	e.Logger.ErrorContext(ctx, "rendering failed", "kind", subject.Kind, "id", subject.ID, "attempt", subject.RenderTries+1, "err", err)
 	if errors.Is(err, errProgram) || errors.Is(err, studio.ErrNotFound) { // ErrNotFound is about a file of the avatar
-		return result, errFailed()
+		return result, &studio.RenderError{Reason: "The renderer failed.", Retry: true}
 	}
 	return result, unavailable(err)
 }

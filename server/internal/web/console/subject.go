@@ -107,21 +107,16 @@ func (c *Console) findSubject(r *http.Request, kind kind, s session) (studio.Sub
 	return c.cfg.Studio.Find(r.Context(), s.ID, kind.Kind, r.PathValue("id"))
 }
 
-func (c *Console) subject(w http.ResponseWriter, r *http.Request, s session, kind kind) error {
-	return c.renderSubject(w, r, s, kind, "subject")
-}
-
-func (c *Console) confirmDelete(w http.ResponseWriter, r *http.Request, s session, kind kind) error {
-	return c.renderSubject(w, r, s, kind, "delete")
-}
-
-func (c *Console) renderSubject(w http.ResponseWriter, r *http.Request, s session, kind kind, name string) error {
-	subject, err := c.findSubject(r, kind, s)
-	if err != nil {
-		return err
+// subjectPage returns a page about one subject.
+func (c *Console) subjectPage(name string) kindPage {
+	return func(w http.ResponseWriter, r *http.Request, s session, kind kind) error {
+		subject, err := c.findSubject(r, kind, s)
+		if err != nil {
+			return err
+		}
+		v := c.newSubjectView(kind, subject)
+		return c.render(w, r, http.StatusOK, name, view{Title: v.Name(), Section: kind.Path, Data: v})
 	}
-	v := c.newSubjectView(kind, subject)
-	return c.render(w, r, http.StatusOK, name, view{Title: v.Name(), Section: kind.Path, Data: v})
 }
 
 func (c *Console) subjectLive(w http.ResponseWriter, r *http.Request, s session, kind kind) error {

@@ -127,10 +127,7 @@ func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, nam
 	if s, ok := r.Context().Value(sessionKey{}).(session); ok && s.token != "" {
 		v.User, v.Sections = s.User, sections(s.User)
 	}
-	v.Guide = c.cfg.Guide
-	if v.Notice == "" {
-		v.Notice = notices[r.URL.Query().Get("done")]
-	}
+	v.Guide, v.Notice = c.cfg.Guide, notices[r.URL.Query().Get("done")]
 	var page bytes.Buffer
 	if err := c.pages[name].ExecuteTemplate(&page, "layout", v); err != nil {
 		return fmt.Errorf("console: %w", err)
