@@ -33,18 +33,18 @@ func newPatch(gray plane, face pose) *patch {
 	return &p
 }
 
-func (p *patch) normalize() (deviation float64) {
+func (p *patch) normalize() (mean, deviation float64) {
 	var sum, squares float64
 	for _, v := range p {
 		sum += v
 		squares += v * v
 	}
-	mean := sum / float64(len(p))
+	mean = sum / float64(len(p))
 	deviation = math.Sqrt(max(squares/float64(len(p))-mean*mean, 1))
 	for i := range p {
 		p[i] = (p[i] - mean) / deviation
 	}
-	return deviation
+	return mean, deviation
 }
 
 // likeness returns the correlation of two patches, which is 1 if they are equal.
@@ -90,7 +90,7 @@ func (p *patch) improve(gray plane, face *pose, step float64) float64 {
 		gx, gy := (right-left)/(2*step), (below-above)/(2*step)
 		slopes[i] = [4]float64{gx, gy, gx*dx + gy*dy, gy*dx - gx*dy}
 	}
-	deviation := seen.normalize()
+	_, deviation := seen.normalize()
 	var matrix [4][4]float64
 	var right [4]float64
 	for i, slope := range slopes {

@@ -56,13 +56,19 @@ func (p *process) wait() error {
 	return nil
 }
 
-// output returns what the process writes. After limit bytes it kills the process.
-func (p *process) output(limit int64) ([]byte, error) {
+// open starts the process and returns its standard output.
+func (p *process) open() (io.Reader, error) {
 	output, err := p.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
-	if err := p.Start(); err != nil {
+	return output, p.Start()
+}
+
+// output returns what the process writes. After limit bytes it kills the process.
+func (p *process) output(limit int64) ([]byte, error) {
+	output, err := p.open()
+	if err != nil {
 		return nil, err
 	}
 	data, err := io.ReadAll(io.LimitReader(output, limit))
@@ -107,10 +113,7 @@ func (m *media) rawArgs() []string {
 func (m *media) frames(ctx context.Context) iter.Seq2[*frame, error] {
 	return func(yield func(*frame, error) bool) {
 		p := ffmpeg(ctx, m.rawArgs()...)
-		output, err := p.StdoutPipe()
-		if err == nil {
-			err = p.Start()
-		}
+		output, err := p.open()
 		if err != nil {
 			yield(nil, err)
 			return
@@ -154,9 +157,6 @@ func (m *media) firstFrame(ctx context.Context) (*frame, error) {
 		return m.still, nil
 	}
 	for f, err := range m.frames(ctx) {
-		if err == nil && m.picture {
-			m.still = f
-		}
 		return f, err
 	}
 	return nil, io.EOF
@@ -182,11 +182,8 @@ func (m *media) samples(ctx context.Context, each func(window []int16)) (heard, 
 	args := append(m.inputArgs(), "-map", fmt.Sprintf("0:%d", m.sound.Index), "-af", soundFilter(soundRate),
 		"-ac", strconv.Itoa(channels), "-t", fmt.Sprint(maxDuration.Seconds()+1), "-f", "s16le", "pipe:1")
 	p := ffmpeg(ctx, args...)
-	output, err := p.StdoutPipe()
+	output, err := p.open()
 	if err != nil {
-		return heard{}, err
-	}
-	if err := p.Start(); err != nil {
 		return heard{}, err
 	}
 	var found heard

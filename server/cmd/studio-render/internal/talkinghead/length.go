@@ -16,11 +16,8 @@ func (m *media) measure(ctx context.Context) (seconds float64, cut bool, err err
 	defer cancel()
 	args := append([]string{"-v", "error", "-of", "csv=p=0", "-show_entries", "packet=stream_index,pts_time,duration_time"}, m.inputArgs()...)
 	p := newProcess(limited, "ffprobe", args...)
-	output, err := p.StdoutPipe()
+	output, err := p.open()
 	if err != nil {
-		return 0, false, err
-	}
-	if err := p.Start(); err != nil {
 		return 0, false, err
 	}
 	begin, index := math.Inf(1), strconv.Itoa(m.video.Index)

@@ -122,11 +122,8 @@ func runSpeech(ctx context.Context, program []string, text, path string, limit, 
 	defer func() { err = errors.Join(err, file.Close()) }()
 	p := newProcess(ctx, program[0], program[1:]...)
 	p.Stdin = strings.NewReader(text)
-	spoken, err := p.StdoutPipe()
+	spoken, err := p.open()
 	if err != nil {
-		return 0, err
-	}
-	if err := p.Start(); err != nil {
 		return 0, fmt.Errorf("speech: %w", err)
 	}
 	n, err = io.Copy(file, io.LimitReader(spoken, limit))

@@ -293,15 +293,14 @@ func newScene(f *frame, marks landmarks) scene {
 func measureFace(f *frame, marks landmarks) faceMeasures {
 	face := poseOf(marks.LeftEye, marks.RightEye)
 	luma := f.luma()
-	var sum, squares, n float64
-	for i := range patchColumns * patchRows {
+	var p patch
+	for i := range p {
 		q := patchPoint(i)
 		place := face.inFrame(point{q.X, q.Y * 2})
-		v := luma.at(place.X, place.Y)
-		sum, squares, n = sum+v, squares+v*v, n+1
+		p[i] = luma.at(place.X, place.Y)
 	}
-	mean := sum / n
-	return faceMeasures{face.Scale, mean, math.Sqrt(max(squares/n-mean*mean, 0))}
+	mean, deviation := p.normalize()
+	return faceMeasures{face.Scale, mean, deviation}
 }
 
 // mouth returns the mouth of the scene for painting. picture reports whether the source is a picture.
