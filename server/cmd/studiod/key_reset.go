@@ -62,7 +62,7 @@ func lostWith(found store.Unreadable) (lines []string) {
 		lines = append(lines,
 			"  Access tokens are no longer valid. Clients renew them with their refresh tokens, which stay valid.",
 			"  URLs of files and links to shared projects are no longer valid. Records and projects have new ones.",
-			"  Lists that are read page by page must be read again from the beginning.",
+			"  Lists that are read page by page must be read again from the beginning. Endpoints have other IDs.",
 			"  The certificate of --domain, if there is one, is lost. The daemon gets a new one when it starts.")
 	}
 	if found.Secrets > 0 {

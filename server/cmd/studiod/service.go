@@ -14,7 +14,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/telemetry/tracing"
 )
 
-// serviceKeyName is the name of the key in the database that authenticates cursors and links to shared projects.
+// serviceKeyName is the name of the Key of a studio.Config in the database.
 const serviceKeyName = "service"
 
 // renderingConfig returns the configuration of the service for rendering.

@@ -137,8 +137,8 @@ func (s *Service) complete(endpoints ...Endpoint) {
 	}
 }
 
-// EndpointID returns the ID of a URL of a user. It uses the Key, because a query that is easy to guess could be
-// recovered from a plain hash.
-func EndpointID(cursorKey []byte, userID, url string) string {
-	return hex.EncodeToString(mac(cursorKey, endpointUse, userID, url))
+// EndpointID returns the ID of a URL of a user. It uses the Key of the Config, because a query that is easy to guess
+// could be recovered from a plain hash.
+func EndpointID(key []byte, userID, url string) string {
+	return hex.EncodeToString(mac(key, endpointUse, userID, url))
 }

@@ -29,8 +29,8 @@ type Config struct {
 	// Voices returns the voices of the renderer, the preferred ones of each language first. If nil, or if it returns
 	// none, the service knows no voices, and accepts any.
 	Voices func(context.Context) ([]Voice, error)
-	// Key authenticates the cursors of lists and the links to shared projects. All processes with the same database
-	// must have the same.
+	// Key authenticates the cursors of lists and the links to shared projects, and makes the IDs of endpoints. All
+	// processes with the same database must have the same.
 	Key []byte
 	// PublicURL is the URL of the service in the links to shared projects, without a slash at the end.
 	PublicURL string
