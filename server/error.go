@@ -83,14 +83,18 @@ func toError(err error) *Error {
 	return internalError(err)
 }
 
-// notNil returns err, or an error that says so if it is a nil pointer, whose methods could panic, or wraps one and no
-// other error.
+// notNil returns err, or an error that says so if it is a nil pointer, whose methods could panic, or wraps one.
 func notNil(err error) error {
-	for e := err; e != nil; e = errors.Unwrap(e) {
-		if v := reflect.ValueOf(e); v.Kind() == reflect.Pointer && v.IsNil() {
-			return internalError(fmt.Errorf("the error is a nil %T", e))
-		} else if _, ok := e.(*Error); ok { //nolint:errorlint // its Err is only logged
-			break
+	for all := []error{err}; len(all) > 0; all = all[1:] {
+		if v := reflect.ValueOf(all[0]); v.Kind() == reflect.Pointer && v.IsNil() {
+			return internalError(fmt.Errorf("the error is a nil %T", all[0]))
+		}
+		switch e := all[0].(type) { //nolint:errorlint // what it wraps follows
+		case *Error: // its Err is only logged
+		case interface{ Unwrap() error }:
+			all = append(all, e.Unwrap())
+		case interface{ Unwrap() []error }:
+			all = append(all, e.Unwrap()...)
 		}
 	}
 	return err

@@ -161,7 +161,7 @@ func TestHandler_logsCausesAndDoesNotSendThem(t *testing.T) {
 		{http.ErrNoLocation, `"msg":"panic"`},
 		{nil, "neither a response nor an error"},
 		{(*server.Error)(nil), "request failed\",\"request_id\":\"r-1\",\"err\":\"the error is a nil *server.Error"},
-		{&net.OpError{Err: (*validate.Error)(nil)}, "the error is a nil *validate.Error"},
+		{errors.Join(io.EOF, &net.OpError{Err: (*validate.Error)(nil)}), "the error is a nil *validate.Error"},
 	} {
 		failure = test.err
 		log.Reset()
