@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -210,9 +211,18 @@ func TestNewMemoryClaims(t *testing.T) {
 	}
 	want("at first", webhook.Claimed)
 	want("taken", webhook.InProgress)
+	for _, id := range []string{"b", "c"} {
+		harness.Try(claims.Claim(ctx, id))(t)
+	}
 	check(t, claims.Release(ctx, "a"))
 	want("released", webhook.Claimed)
 	check(t, claims.Commit(ctx, "a"))
 	want("committed", webhook.Done)
 	check(t, claims.Release(ctx, "never claimed"))
+	claims = webhook.NewMemoryClaims(0)
+	want("at first", webhook.Claimed)
+	for id := range 20_000 {
+		harness.Try(claims.Claim(ctx, strconv.Itoa(id)))(t)
+	}
+	want("forgotten", webhook.Claimed)
 }

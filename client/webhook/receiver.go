@@ -185,7 +185,7 @@ func status(err error) int {
 		return http.StatusUnauthorized
 	case errors.Is(err, ErrInProgress):
 		return http.StatusServiceUnavailable
-	case errors.Is(err, ErrTooLarge) || tooLarge:
+	case tooLarge:
 		return http.StatusRequestEntityTooLarge
 	case errors.Is(err, os.ErrDeadlineExceeded): // deadline of the server while it read the body
 		return http.StatusRequestTimeout

@@ -130,6 +130,8 @@ func TestReceiver_ServeHTTP(t *testing.T) {
 		"no event_type":   {body: `{"data":{"avatar_id":"a-1","status":"published"}}`, status: 400},
 		"no data":         {body: `{"event_type":"avatar_event"}`, status: 400},
 		"data without id": {body: `{"event_type":"avatar_inference_event","data":{"status":"failed"}}`, status: 400},
+		"a lip-sync's":    {body: `{"event_type":"lipsync_inference_event","data":{"status":"failed"}}`, status: 400},
+		"a bad member":    {body: `{"event_type":"lipsync_inference_event","data":{"inference_id":"i-2","status":1}}`, status: 400},
 		"failed callback": {body: published, callback: boom, status: 500, calls: isPublished},
 		// The error of a callback does not change the status.
 		"callback failed with a receiver's error": {

@@ -29,13 +29,13 @@ func TestReceiver_detectsStaleEvents(t *testing.T) {
 		outcome  string
 	}
 	for name, deliveries := range map[string][]delivery{
-		"in order":              {{avatar, "a", "1", nil, "handled"}, {avatar, "b", "2", nil, "handled"}, {avatar, "c", "9", nil, "handled"}},
+		"in order":              {{avatar, "a", "1", nil, "handled"}, {avatar, "b", "2", nil, "handled"}, {avatar, "c", "9", nil, "handled"}, {avatar, "d", "5", nil, "stale"}},
 		"below":                 {{avatar, "b", "2", nil, "handled"}, {avatar, "a", "1", nil, "stale"}, {avatar, "c", "3", nil, "handled"}},
 		"the stale one again":   {{avatar, "b", "2", nil, "handled"}, {avatar, "a", "1", nil, "stale"}, {avatar, "a", "1", nil, "dropped"}},
 		"another kind":          {{avatar, "a", "2", nil, "handled"}, {video, "b", "1", nil, "handled"}, {lipsync, "c", "1", nil, "handled"}, {video, "d", "1", nil, "stale"}, {lipsync, "e", "1", nil, "stale"}},
 		"not handled":           {{avatar, "b", "2", boom, "handled"}, {avatar, "a", "1", nil, "handled"}, {avatar, "b", "2", nil, "handled"}},
 		"without a sequence":    {{avatar, "b", "2", nil, "handled"}, {avatar, "a", "", nil, "handled"}, {avatar, "c", "0", nil, "handled"}},
-		"without an id":         {{avatar, "b", "2", nil, "handled"}, {avatar, "", "1", nil, "handled"}},
+		"without an id":         {{avatar, "b", "2", nil, "handled"}, {avatar, "", "5", nil, "handled"}, {avatar, "c", "3", nil, "handled"}},
 		"unlisted type":         {{unlisted, "b", "2", nil, "handled"}, {unlisted, "a", "1", nil, "handled"}},
 		"sequence out of range": {{avatar, "b", "9223372036854775808", nil, "handled"}, {avatar, "a", "1", nil, "handled"}},
 	} {

@@ -25,7 +25,7 @@ func TestParseSecret_acceptsKeysOf24To64Bytes(t *testing.T) {
 		"prefix only":    {"whsec_", standardwebhooks.ErrSecret},
 		"23 bytes":       {"whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", standardwebhooks.ErrSecret},
 		"66 bytes":       {"whsec_" + strings.Repeat("AAAA", 22), standardwebhooks.ErrSecret},
-		"not base64":     {"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS!", standardwebhooks.ErrSecret},
+		"not base64":     {"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw!", standardwebhooks.ErrSecret},
 	} {
 		secret, err := standardwebhooks.ParseSecret(test.text)
 		if !errors.Is(err, test.err) {

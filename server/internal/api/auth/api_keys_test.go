@@ -109,11 +109,13 @@ func TestAPIKeys_areReadOnceASecond(t *testing.T) {
 	k.key.ExpiresAt, k.err = k.now.Add(1500*time.Millisecond), nil
 	use(time.Second, "", 4)
 	use(time.Second/2, "unauthorized", 4) // it has expired
-	k.key.ExpiresAt = time.Time{}
-	use(time.Second, "", 5)
-	k.err = studio.ErrUnauthorized
-	use(time.Second/2, "", 5)
-	use(time.Second/2, "unauthorized", 6)
 	k.err = errors.New("down")
-	use(0, "service_busy", 7)
+	use(time.Second, "service_busy", 5) // what was read before has expired, too
+	k.key.ExpiresAt, k.err = time.Time{}, nil
+	use(time.Second, "", 6)
+	k.err = studio.ErrUnauthorized
+	use(time.Second/2, "", 6)
+	use(time.Second/2, "unauthorized", 7)
+	k.err = errors.New("down")
+	use(0, "service_busy", 8)
 }

@@ -35,6 +35,7 @@ func TestProxies_Client_returnsTheRightmostUntrustedAddress(t *testing.T) {
 		{"garbage", "10.0.0.1", []string{"198.51.100.7, unknown"}, "10.0.0.1"},
 		{"garbage behind a proxy", "10.0.0.1", []string{"198.51.100.7, _hidden, 10.0.0.2"}, "10.0.0.2"},
 		{"an empty line", "10.0.0.1", []string{"198.51.100.7", ""}, "10.0.0.1"},
+		{"an empty value", "10.0.0.1", []string{"198.51.100.7", ",10.0.0.2"}, "10.0.0.2"},
 	} {
 		if got := proxies.Client(netip.MustParseAddr(test.peer), test.values); got.String() != test.want {
 			t.Errorf("%s: %v, want %s", test.name, got, test.want)
@@ -44,7 +45,9 @@ func TestProxies_Client_returnsTheRightmostUntrustedAddress(t *testing.T) {
 
 func TestProxies_Handler_setsRemoteAddr(t *testing.T) {
 	t.Parallel()
-	for peer, want := range map[string]string{"10.0.0.1:80": "198.51.100.7:0", "192.0.2.1:80": "192.0.2.1:80", "@": "@"} {
+	for peer, want := range map[string]string{
+		"10.0.0.1:80": "198.51.100.7:0", "[::ffff:10.0.0.1]:80": "198.51.100.7:0", "192.0.2.1:80": "192.0.2.1:80", "@": "@",
+	} {
 		got := ""
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 		request.RemoteAddr = peer

@@ -59,9 +59,10 @@ func TestWriteRequest_rejectsInvalid(t *testing.T) {
 	}
 	var line bytes.Buffer
 	harness.Check(t, protocol.WriteRequest(&line, request()))
-	_, err := protocol.ReadRequest(strings.NewReader(line.String() + strings.Repeat(" ", 4<<20)))
-	if !errors.Is(err, protocol.ErrProtocol) {
-		t.Errorf("a request that is too long: %v", err)
+	for _, text := range []string{line.String() + strings.Repeat(" ", 4<<20), strings.Replace(line.String(), "0199", "", 1)} {
+		if _, err := protocol.ReadRequest(strings.NewReader(text)); !errors.Is(err, protocol.ErrProtocol) {
+			t.Errorf("a request that is too long or has no id: %v", err)
+		}
 	}
 }
 
@@ -78,7 +79,9 @@ func TestRead_returnsResultAndRisingProgress(t *testing.T) {
 	for _, done := range []float64{0, 0.5, 0.4, 1} {
 		write(t, &output, protocol.Message{Progress: &done})
 	}
-	write(t, &output, protocol.Message{Progress: new(0.9), Stage: protocol.Finishing})
+	for range 2 {
+		write(t, &output, protocol.Message{Progress: new(0.9), Stage: protocol.Finishing})
+	}
 	write(t, &output, protocol.Message{Result: &want})
 	for line := range bytes.Lines(output.Bytes()) {
 		validate(t, "message", line)
@@ -140,6 +143,8 @@ func TestRead_rejectsInvalidOutput(t *testing.T) {
 		"another member":    `{"result":{"vidoe":"out.mp4"}}`,
 		"a member twice":    `{"progress":0.1,"progress":0.2}` + "\n" + result,
 		"another case":      `{"Result":{}}`,
+		"less than none":    `{"progress":-0.1}` + "\n" + result,
+		"a check's name":    `{"result":{"checks":[{"name":"One face","status":"SUCCESS"}]}}`,
 		"too much progress": `{"progress":40}` + "\n" + result,
 		"another stage":     `{"progress":0.4,"stage":"dreaming"}` + "\n" + result,
 		"a stage alone":     `{"stage":"drawing"}` + "\n" + result,
@@ -186,7 +191,8 @@ func TestWrite_rejectsInvalid(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"progress":0.4}` + "\n" + `{"result":{"video":"out.mp4","thumbnail":"out.jpg","files":["a"],"duration_seconds":5.6,"checks":[{"name":"lit","status":"SUCCESS","message":"m"}]}}`))
 	f.Add([]byte(`{"result":{"previews":{"still":"a.png"},"voice":"a.m4a","subtitles":"a.srt","captions":"a.vtt","language":"de"}}`))
-	f.Add([]byte(`{"error":{"reason":"No face.","permanent":true}}`))
+	f.Add([]byte(`{"error":{"reason":"\u0007","permanent":true}}`))
+	f.Add([]byte(`{"error":{"reason":"` + strings.Repeat("long ", protocol.MaxText) + `"}}`))
 	f.Fuzz(func(t *testing.T, output []byte) {
 		previous, last := 0.0, protocol.Stage("")
 		result, err := protocol.Read(bytes.NewReader(output), func(done float64, stage protocol.Stage) {

@@ -87,32 +87,23 @@ func (k *Keyring) Rotate() (err error) {
 	if err := regularfile.Rename(k.path+".new", k.path); err != nil {
 		return err
 	}
-	if !k.reload() {
-		return errors.New("the new key is not in the file")
-	}
-	return nil
+	return k.reload()
 }
 
-// reload reads the file, and reports whether the keys have changed.
-func (k *Keyring) reload() bool {
-	if k.path == "" {
-		return false
-	}
+// reload reads the file.
+func (k *Keyring) reload() error {
 	text, err := regularfile.Read(k.path)
 	if err != nil {
-		return false
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if string(text) == k.text {
-		return false
+		return err
 	}
 	keys, err := parse(string(text))
 	if err != nil {
-		return false
+		return err
 	}
-	k.keys, k.text = keys, string(text)
-	return true
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.keys = keys
+	return nil
 }
 
 // create writes a new file, which survives a power failure when its directory is synced.

@@ -36,7 +36,7 @@ type Keyring struct {
 
 	mu   sync.RWMutex
 	keys []key
-	text string // the text that the keys were parsed from
+	text string // what Create writes
 }
 
 // key is a key with its id, which is a prefix of its hash and reveals nothing about the key.
@@ -165,7 +165,7 @@ func (k *Keyring) find(id string) cipher.AEAD {
 		if i >= 0 {
 			return keys[i].cipher
 		}
-		if !k.reload() {
+		if k.reload() != nil {
 			break
 		}
 	}
