@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -82,10 +83,13 @@ func (p *process) output(limit int64) ([]byte, error) {
 // says reports whether a text is in the end of its standard error, after the process has exited.
 func (p *process) says(text string) bool { return strings.Contains(string(p.problems.text), text) }
 
+// noThread is what ffmpeg says if it cannot start a thread, as at a limit of processes. The output opens an encoder.
+var noThread = regexp.MustCompile("Resource temporarily unavailable|opening encoder")
+
 // badInput reports whether ffmpeg or ffprobe failed because of its input, and was not killed by a signal.
 func badInput(err error) bool {
 	exit, ok := errors.AsType[*exec.ExitError](err)
-	return ok && exit.Exited()
+	return ok && exit.Exited() && !noThread.MatchString(err.Error())
 }
 
 // stop kills the process.
