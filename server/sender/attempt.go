@@ -53,9 +53,6 @@ func retryAfter(value string, now time.Time) time.Duration {
 	if err == nil || errors.Is(err, strconv.ErrRange) {
 		return time.Duration(min(seconds, uint64(maxRetryAfter/time.Second))) * time.Second
 	}
-	date, err := http.ParseTime(value)
-	if err != nil {
-		return 0
-	}
+	date, _ := http.ParseTime(value) // the zero time if it is no date
 	return min(max(date.Sub(now), 0), maxRetryAfter)
 }

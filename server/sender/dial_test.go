@@ -18,6 +18,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/api/tools/harness/faultserver"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
@@ -102,9 +103,14 @@ func TestSend_blocksDNSRebinding(t *testing.T) {
 	if attempt := s.Send(t.Context(), m); !attempt.Delivered() {
 		t.Errorf("outside: %+v", attempt)
 	}
+	_ = harness.Try(s.Fetch(t.Context(), m.URL))(t).Body.Close()
 	address.Store("127.0.0.1")
 	if attempt := s.Send(t.Context(), m); attempt.Failure != sender.FailureDNS || !attempt.NotPublic {
 		t.Errorf("inside: %+v", attempt)
+	}
+	if response, err := s.Fetch(t.Context(), m.URL); err == nil {
+		t.Errorf("inside: %s", response.Status)
+		_ = response.Body.Close()
 	}
 }
 

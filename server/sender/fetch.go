@@ -40,9 +40,8 @@ func (s *Sender) Fetch(ctx context.Context, rawURL string) (*http.Response, erro
 			return response, nil
 		}
 		_ = response.Body.Close()
-		location := response.Header.Get("Location")
-		next, err := weburl.Resolve(request.URL, location)
-		if err != nil || location == "" {
+		next, err := weburl.Resolve(request.URL, response.Header.Get("Location")) // that of none is the same URL
+		if err != nil {
 			return nil, errRedirects
 		}
 		rawURL = next.String()

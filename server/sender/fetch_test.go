@@ -28,6 +28,8 @@ func TestFetch_followsGuardedRedirects(t *testing.T) {
 			http.Redirect(w, r, "/loop", http.StatusFound)
 		case "/nowhere":
 			w.WriteHeader(http.StatusFound)
+		case "/much":
+			w.Header().Set("Much", strings.Repeat("a", 65<<10))
 		default:
 			http.Redirect(w, r, strings.TrimPrefix(r.URL.RequestURI(), "/to?"), http.StatusTemporaryRedirect)
 		}
@@ -45,6 +47,8 @@ func TestFetch_followsGuardedRedirects(t *testing.T) {
 		{web.URL + "/other", 101, false}, // whose connection does not end
 		{web.URL + "/loop", 0, false},
 		{web.URL + "/nowhere", 0, false},
+		{web.URL + "/much", 0, false},
+		{web.URL + "/to?http://[/", 0, false},
 		{web.URL + "/to?http://127.0.0.2/", 0, true}, // the guard checks redirects too
 		{web.URL + "/to?http://localhost.localdomain@127.0.0.1/", 0, true},
 		{web.URL + "/to?file:///etc/passwd", 0, true},

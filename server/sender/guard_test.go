@@ -184,7 +184,8 @@ func TestCanonicalURL_returnsCanonicalURLs(t *testing.T) {
 		{"https://0x.example/", "https://0x.example/"},
 		{long, long},
 
-		{long + "a", ""},
+		{"https://example.com/" + strings.Repeat("./", 1024), ""},
+		{long[:2046] + "é", ""},
 		{"https://user@example.com/", ""},
 		{"https://example.com:http/", ""},
 		{"https://a%ff.example/", ""},
