@@ -70,9 +70,7 @@ func TestSend_blocksANameWithAPrivateAddress(t *testing.T) {
 			Resolver:      resolver(t, always("hook.test", address)),
 		})
 		m := message("http://hook.test:" + portOf(inside))
-		if _, err := s.CanonicalURL(m.URL); err != nil {
-			t.Error(err)
-		}
+		harness.Try(s.CanonicalURL(m.URL))(t)
 		if attempt := s.Send(t.Context(), m); attempt.Failure != sender.FailureDNS || attempt.Address != "" || !attempt.NotPublic {
 			t.Errorf("%s: %+v", address, attempt)
 		}

@@ -46,6 +46,5 @@ func TestExec_worksWithoutSandbox(t *testing.T) {
 	if _, err := s.Render(t.Context(), s.lipsync(`{}`)); err == nil || !strings.Contains(err.Error(), "signal 9") {
 		t.Errorf("error is %v, want signal 9", err)
 	}
-	testCancel(t)
-	testLeftover(t)
+	testKills(t)
 }

@@ -91,23 +91,19 @@ func program(behaviour string) {
 		fmt.Println(`hello`)
 		hang()
 	case "writes nothing":
-	case "names missing file":
-		fmt.Println(`{"result":{"video":"out.mp4"}}`)
-	case "symbolic link":
+	case "names missing file", "symbolic link", "hard link", "linked directory", "named pipe":
 		out("kept", "video")
-		_ = os.Symlink("kept", filepath.Join(request.OutputDir, "out.mp4"))
-		fmt.Println(`{"result":{"video":"out.mp4"}}`)
-	case "hard link":
-		out("kept", "video")
-		_ = os.Link(filepath.Join(request.OutputDir, "kept"), filepath.Join(request.OutputDir, "out.mp4"))
-		fmt.Println(`{"result":{"video":"out.mp4"}}`)
-	case "linked directory":
-		out("out.mp4", "video")
-		_ = os.Rename(request.OutputDir, request.OutputDir+"2")
-		_ = os.Symlink(request.OutputDir+"2", request.OutputDir)
-		fmt.Println(`{"result":{"video":"out.mp4"}}`)
-	case "named pipe":
-		_ = syscall.Mkfifo(filepath.Join(request.OutputDir, "out.mp4"), 0o600)
+		kept, named := filepath.Join(request.OutputDir, "kept"), filepath.Join(request.OutputDir, "out.mp4")
+		switch behaviour {
+		case "symbolic link":
+			_ = os.Symlink("kept", named)
+		case "hard link":
+			_ = os.Link(kept, named)
+		case "linked directory":
+			_ = errors.Join(os.Rename(kept, named), os.Rename(request.OutputDir, request.OutputDir+"2"), os.Symlink(request.OutputDir+"2", request.OutputDir))
+		case "named pipe":
+			_ = syscall.Mkfifo(named, 0o600)
+		}
 		fmt.Println(`{"result":{"video":"out.mp4"}}`)
 	case "locked directory":
 		locked := filepath.Join(request.OutputDir, "a", "b")
@@ -268,8 +264,7 @@ func (s fixture) waitExit(argument string) {
 func TestExec_rendersAvatarAndVideo(t *testing.T) {
 	t.Parallel()
 	s := setup(t, "works", render.Limits{})
-	avatar, err := s.studio.CreateAvatar(t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`)})
-	check(t, err)
+	avatar := try(s.studio.CreateAvatar(t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`)}))(t)
 	result := try(s.Render(t.Context(), avatar))(t)
 	if len(result.Checks) != 1 || result.Checks[0] != (studio.Check{Name: "one_face", OK: true, Message: "One."}) {
 		t.Errorf("checks %v", result.Checks)
@@ -305,8 +300,7 @@ func TestExec_rendersAvatarAndVideo(t *testing.T) {
 func TestExec_namesSimulatedAvatar(t *testing.T) {
 	t.Parallel()
 	s := setup(t, "works", render.Limits{})
-	avatar, err := s.studio.CreateAvatar(t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`)})
-	check(t, err)
+	avatar := try(s.studio.CreateAvatar(t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`)}))(t)
 	result := try(simulate.Renderer{}.Render(t.Context(), avatar))(t)
 	avatar = try(s.studio.Rendered(t.Context(), avatar.ID, result, nil))(t)
 	if len(avatar.Rendering.Checks) != 1 || !strings.Contains(avatar.Rendering.Checks[0].Message, "simulated") {
@@ -378,15 +372,18 @@ func TestExec_hidesEnvironmentAndCleansLog(t *testing.T) {
 	}
 }
 
-// A process that the program leaves running is killed, and does not delay Render.
 func TestExec_killsProcesses(t *testing.T) {
 	t.Parallel()
-	testCancel(t)
-	testLeftover(t)
+	testKills(t)
 }
 
-func testCancel(t *testing.T) {
-	s := setup(t, "hangs", render.Limits{})
+// testKills tests that a process which the program leaves running is killed, and does not delay Render.
+func testKills(t *testing.T) {
+	s := setup(t, "leaves a child", render.Limits{})
+	try(s.Render(t.Context(), s.lipsync(`{}`)))(t)
+	s.waitExit(s.child())
+
+	s = setup(t, "hangs", render.Limits{})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	subject := s.lipsync(`{}`)
@@ -404,12 +401,6 @@ func testCancel(t *testing.T) {
 	}
 	s.waitExit(child)
 	s.noWorkDirs()
-}
-
-func testLeftover(t *testing.T) {
-	s := setup(t, "leaves a child", render.Limits{})
-	try(s.Render(t.Context(), s.lipsync(`{}`)))(t)
-	s.waitExit(s.child())
 }
 
 func TestExec_enforcesLimits(t *testing.T) {

@@ -59,8 +59,7 @@ func TestExec_choosesVoice(t *testing.T) {
 		`{"text":"Hello","language":"fr"}`:                           "",
 		`{"text":"a","audio_url":"https://a.example/","voice":"fr"}`: "video by ",
 	} {
-		video, err := s.studio.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: s.user.ID, Request: []byte(request)})
-		check(t, err)
+		video := try(s.studio.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: s.user.ID, Request: []byte(request)}))(t)
 		made, err := s.Render(t.Context(), video)
 		if want == "" {
 			if failure, ok := errors.AsType[*studio.RenderError](err); !ok || failure.Retry || !strings.HasPrefix(failure.Reason, "The voice does not exist any more.") {

@@ -264,8 +264,7 @@ func TestListener_sendsLargeFiles(t *testing.T) {
 		for _, http2 := range []bool{false, true} {
 			transport := &http.Transport{ForceAttemptHTTP2: http2, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 			for part, want := range map[string][]byte{"": content, "bytes=1-": content[1:], "bytes=7-400000": content[7:400_001], "bytes=5-5": content[5:6], "bytes=1-2,5-5": content} {
-				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, scheme+"://"+address, nil)
-				harness.Check(t, err)
+				request := harness.Try(http.NewRequestWithContext(t.Context(), http.MethodGet, scheme+"://"+address, nil))(t)
 				request.Header.Set("Range", part)
 				answer := harness.Try(transport.RoundTrip(request))(t)
 				if got, err := io.ReadAll(answer.Body); err != nil || !bytes.Equal(got, want) {

@@ -72,6 +72,7 @@ func TestMailer_Send_usesTLSBeyondThisMachine(t *testing.T) {
 		"old TLS":                {starttls, smtptest.Config{TLS: old, Password: "pass"}, roots, "tls"},
 		"wrong password":         {starttls, smtptest.Config{TLS: security, Password: "other"}, roots, "refused status=535"},
 		"unknown login":          {starttls, smtptest.Config{TLS: security, Password: "pass", Logins: "GSSAPI"}, roots, "unsupported"},
+		"an address":             {"smtp://robot@192.0.2.1?from=robot@example.com", smtptest.Config{Password: "pass"}, roots, "unsupported"},
 		"no greeting":            {"smtp://example.com?from=robot@example.com", smtptest.Config{Answer: func(string) string { return "hello" }}, roots, "protocol"},
 		"refused greeting":       {"smtp://example.com?from=robot@example.com", smtptest.Config{Answer: func(string) string { return "554 no" }}, roots, "refused status=554"},
 		"loopback":               {"smtp://127.0.0.1?from=robot@example.com", smtptest.Config{}, nil, ""},
@@ -143,6 +144,9 @@ func TestMailer_Send_sendsPlainText(t *testing.T) {
 				t.Errorf("the mail has the header %s", name)
 			}
 		}
+	}
+	for range 300 { // more than may wait at once
+		harness.Eventually(t, "room for a mail", func() bool { return m.Queue(hello) })
 	}
 }
 
@@ -266,7 +270,7 @@ func TestMailer_Queue_retriesWhatMayPass(t *testing.T) {
 			if text := log.String(); strings.Contains(text, "bob") || strings.Contains(text, "127.0.0.1") || strings.Count(text, "a mail was not sent") > 1 {
 				t.Errorf("the log is\n%s", text)
 			}
-			if err := m.Send(t.Context(), hello); errors.Is(err, mail.ErrRefused) != test.refused {
+			if err := m.Send(t.Context(), hello); errors.Is(err, mail.ErrRefused) != test.refused || count(mail.Sent)+count(mail.Failed) != 2 {
 				t.Errorf("another mail: %v", err)
 			}
 		})
@@ -286,6 +290,9 @@ func TestNew_refusesInvalidServers(t *testing.T) {
 		"smtp://robot@example.com@mail.example.com:70000":          mail.ErrURL,
 		"smtp://robot@example.com@mail.example.com/path":           mail.ErrURL,
 		"smtp://robot@mail.example.com?from=a@example.com&to=b":    mail.ErrURL,
+		"smtp://robot@mail.example.com?from=a@example.com#b":       mail.ErrURL,
+		"smtp://robot@mail.example.com?from=a%20<a@example.com>":   mail.ErrURL,
+		"smtp://robot@:25?from=a@example.com":                      mail.ErrURL,
 		"smtp://robot@mail.example.com?from=a@example.com%0d%0ax:": mail.ErrURL,
 		"smtp://robot:pw@mail.example.com?from=a@example.com":      mail.ErrPassword,
 		"smtp://mail.example.com?from=a@example.com":               mail.ErrPassword, // a password without a user
