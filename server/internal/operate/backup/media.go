@@ -150,11 +150,13 @@ func (b *Backup) sweep(ctx context.Context, points []point, live versions[struct
 	keeps := make(map[string]bool, len(points))
 	now := b.cfg.Now()
 	past, future := split(points, now)
-	remaining := kept(past)
-	for _, p := range append(future, remaining...) {
+	oldest := now // if the clock was set back during the first backup, all points are from the future
+	for _, p := range append(future, kept(past)...) {
 		keeps[p.key] = true
+		if p.time.Before(oldest) {
+			oldest = p.time
+		}
 	}
-	oldest := remaining[len(remaining)-1].time
 	gone := newVersions[time.Time]()
 	if err := b.place.ForEach(ctx, goneFolder, func(object bucket.Object) error {
 		if key, at, ok := parseGone(object.Key); ok && !ahead(at, now) {
