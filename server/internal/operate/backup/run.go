@@ -14,7 +14,7 @@ const minimumRetry = time.Minute
 func (b *Backup) Status() studio.BackupStatus { return *b.status.Load() }
 
 // Run makes backups until ctx is done. It retries after a failure, at first after a minute and then after twice as long
-// each time, up to the interval, and logs when backups begin to fail and when they succeed again.
+// each time, up to the interval, and logs each failure, whose cause may change, and when backups succeed again.
 func (b *Backup) Run(ctx context.Context) {
 	var retry time.Duration
 	for ctx.Err() == nil {
@@ -25,9 +25,7 @@ func (b *Backup) Run(ctx context.Context) {
 		status := b.Status()
 		switch {
 		case err != nil:
-			if !status.Failed {
-				b.cfg.Logger.WarnContext(ctx, "backups fail", "err", err, "last", status.Last)
-			}
+			b.cfg.Logger.WarnContext(ctx, "backups fail", "err", err, "last", status.Last)
 			status.Failed = true
 			retry = min(max(2*retry, minimumRetry), b.every)
 			next = b.cfg.Now().Add(retry)
