@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -39,13 +40,12 @@ func compare(before, after []byte) ([]finding, error) {
 	}
 	config := checker.NewConfig(checker.GetAllChecks(), checker.WithSeverityLevels(severities()))
 	for _, change := range checker.CheckBackwardCompatibility(config, report, sources) {
-		if !change.IsBreaking() {
-			continue
+		if change.IsBreaking() {
+			breaks = append(breaks, finding{
+				operation: operationName(change.GetOperation(), change.GetPath()), rule: change.GetId(),
+				text: change.GetUncolorizedText(checker.NewDefaultLocalizer()), callback: strings.HasPrefix(change.GetPath(), callbackPath),
+			})
 		}
-		breaks = append(breaks, finding{
-			operation: operationName(change.GetOperation(), change.GetPath()), rule: change.GetId(),
-			text: change.GetUncolorizedText(checker.NewDefaultLocalizer()), callback: strings.HasPrefix(change.GetPath(), callbackPath),
-		})
 	}
 	return slices.DeleteFunc(breaks, func(b finding) bool {
 		isWebhook := func(other finding) bool {
@@ -79,12 +79,8 @@ func loadDocument(content []byte) (*load.SpecInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	if document.Paths == nil { // the document may have webhooks only
-		document.Paths = openapi3.NewPaths()
-	}
-	if document.Components == nil {
-		document.Components = new(openapi3.Components)
-	}
+	document.Paths = cmp.Or(document.Paths, openapi3.NewPaths()) // the document may have webhooks only
+	document.Components = cmp.Or(document.Components, new(openapi3.Components))
 	for path, item := range document.Paths.Map() {
 		for method, operation := range item.Operations() {
 			for name, callback := range operation.Callbacks {
@@ -108,24 +104,38 @@ func loadDocument(content []byte) (*load.SpecInfo, error) {
 		addNotifications(document, webhookPath+"webhook "+event, item)
 	}
 	document.Webhooks = nil
-	seen := make(map[any]bool) // components are shared
+	seen := make(map[any]bool) // components and webhooks are shared
 	for _, item := range document.Paths.Map() {
 		for _, operation := range item.Operations() {
-			if body := operation.RequestBody; body != nil && !seen[body.Value] {
-				wrap(body.Value.Content)
-				seen[body.Value] = true
+			if body := operation.RequestBody; body != nil {
+				wrap(body.Value.Content, seen)
 			}
 			for _, response := range operation.Responses.Map() {
 				if !seen[response.Value] {
 					content := withHeaders(response.Value)
-					wrap(response.Value.Content)
+					wrap(content, seen)
 					response.Value.Content, response.Value.Headers = content, nil
 					seen[response.Value] = true
 				}
 			}
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(document.Components.Schemas)) {
+		openItems(document.Components.Schemas[name].Value)
+	}
 	return &load.SpecInfo{Spec: document}, nil
+}
+
+// openItems hides that an array consists of itself, for which oasdiff would print a type without end.
+func openItems(array *openapi3.Schema) {
+	seen := make(map[*openapi3.Schema]bool)
+	for array.Items != nil {
+		seen[array] = true
+		if seen[array.Items.Value] {
+			array.Items = (&openapi3.Schema{AllOf: openapi3.SchemaRefs{array.Items}}).NewRef()
+		}
+		array = array.Items.Value
+	}
 }
 
 // addNotifications adds the operations of a webhook or callback as paths, and the responses to them.
@@ -145,24 +155,18 @@ func asResponse(operation *openapi3.Operation, parameters openapi3.Parameters) *
 	all := newParts()
 	for _, parameter := range parameters {
 		p := *parameter.Value
-		name := p.In + ":" + p.Name
-		if p.In == openapi3.ParameterInHeader {
-			name, p.Required = strings.ToLower(name), true // the service always sends it, although the document does not require it
-		}
-		all.add(name, &p)
-	}
-	notification := openapi3.NewResponse().WithDescription("The notification.")
-	if operation.RequestBody != nil {
-		all.addEncodings(operation.RequestBody.Value.Content)
-		notification.Content = operation.RequestBody.Value.Content
+		p.Required = p.Required || p.In == openapi3.ParameterInHeader // which the service always sends
+		all.add(&p)
 	}
 	content := all.content("header")
-	maps.Copy(content, notification.Content)
-	notification.Content = content
+	if operation.RequestBody != nil {
+		all.addEncodings(operation.RequestBody.Value.Content)
+		maps.Copy(content, operation.RequestBody.Value.Content)
+	}
+	notification := openapi3.NewResponse().WithDescription("The notification.").WithContent(content)
 	return &openapi3.PathItem{Get: &openapi3.Operation{
-		Security: openapi3.NewSecurityRequirements(),
-		Responses: openapi3.NewResponses(
-			openapi3.WithStatus(http.StatusOK, &openapi3.ResponseRef{Value: notification})),
+		Security:  openapi3.NewSecurityRequirements(),
+		Responses: openapi3.NewResponses(openapi3.WithStatus(http.StatusOK, &openapi3.ResponseRef{Value: notification})),
 	}}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -17,16 +18,12 @@ import (
 func parametersOf(path string, operation *openapi3.Operation) openapi3.Content {
 	all := newParts()
 	for _, ref := range operation.Parameters {
-		p := ref.Value
-		name := p.In + ":" + p.Name
-		switch p.In {
-		case openapi3.ParameterInPath: // its name is no matter of the request
+		p := *ref.Value
+		if p.In == openapi3.ParameterInPath { // its name is no matter of the request
 			before, _, _ := strings.Cut(path, "{"+p.Name+"}")
-			name = fmt.Sprintf("path:%d", strings.Count(before, "{")+1)
-		case openapi3.ParameterInHeader:
-			name = strings.ToLower(name)
+			p.Name = strconv.Itoa(strings.Count(before, "{") + 1)
 		}
-		all.add(name, p)
+		all.add(&p)
 	}
 	if operation.RequestBody != nil {
 		all.addEncodings(operation.RequestBody.Value.Content)
@@ -39,8 +36,8 @@ func withHeaders(response *openapi3.Response) openapi3.Content {
 	all := newParts()
 	for name, header := range response.Headers {
 		p := header.Value.Parameter
-		p.In = openapi3.ParameterInHeader
-		all.add("header:"+strings.ToLower(name), &p)
+		p.In, p.Name = openapi3.ParameterInHeader, name
+		all.add(&p)
 	}
 	all.addEncodings(response.Content)
 	content := all.content("header")
@@ -64,7 +61,11 @@ func (all parts) content(name string) openapi3.Content {
 }
 
 // add adds a parameter or header, and how it is written.
-func (all parts) add(name string, p *openapi3.Parameter) {
+func (all parts) add(p *openapi3.Parameter) {
+	name := p.In + ":" + p.Name
+	if p.In == openapi3.ParameterInHeader {
+		name = strings.ToLower(name)
+	}
 	schema, written, format := p.Schema, "as text", "text"
 	for media, content := range p.Content {
 		schema, written, format = content.Schema, media, "json"
@@ -95,13 +96,13 @@ func (all parts) add(name string, p *openapi3.Parameter) {
 // addEncodings adds how the fields of forms are written.
 func (all parts) addEncodings(content openapi3.Content) {
 	for media, described := range content {
-		if described.Schema == nil {
+		if described.Schema == nil || !strings.Contains(media, "form") {
 			continue
 		}
 		names := slices.Collect(maps.Keys(described.Schema.Value.Properties))
 		for _, name := range slices.AppendSeq(names, maps.Keys(described.Encoding)) {
 			written := "by default"
-			if field := described.Schema.Value.Properties[name]; field != nil && field.Value.Type.Is(openapi3.TypeArray) && strings.Contains(media, "form") {
+			if field := described.Schema.Value.Properties[name]; field != nil && field.Value.Type.Is(openapi3.TypeArray) {
 				written = "by default, as a list"
 			}
 			if encoding := described.Encoding[name]; encoding != nil {
@@ -113,11 +114,12 @@ func (all parts) addEncodings(content openapi3.Content) {
 	}
 }
 
-// wrap makes bodies members of objects, because oasdiff compares them so in full.
-func wrap(content openapi3.Content) {
+// wrap makes bodies members of objects, once, because oasdiff compares them so in full.
+func wrap(content openapi3.Content, wrapped map[any]bool) {
 	for name, media := range content {
 		isPart := strings.HasPrefix(name, "application/parameter+") || strings.HasPrefix(name, "application/header+")
-		if media.Schema != nil && !isPart {
+		if media.Schema != nil && !isPart && !wrapped[media] {
+			wrapped[media] = true
 			media.Schema = openapi3.NewObjectSchema().WithPropertyRef("body", media.Schema).WithRequired([]string{"body"}).NewRef()
 		}
 	}
