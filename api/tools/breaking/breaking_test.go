@@ -113,8 +113,6 @@ func TestCompare_findsBrokenOperations(t *testing.T) {
 		old, new string
 		want     string // the operation that is broken
 	}{
-		"nothing changed": {"", "", ""},
-
 		"an operation is new":     {"  /users/refresh:\n", "  /users/renew: { get: { responses: { '204': { description: D } } } }\n  /users/refresh:\n", ""},
 		"an operation is removed": {"  /users/refresh:\n", "  /users/renew:\n", refresh},
 		"a webhook is removed":    {"  lipsync event:\n", "  another event:\n", "webhook lipsync event"},
@@ -164,17 +162,17 @@ func TestCompare_findsBrokenOperations(t *testing.T) {
 		"a callback loses a header":              {"            parameters: [ { name: X-Sent, in: header, schema: { type: string } } ]\n", "", refresh},
 		"a callback has another URL":             {"'{$request.body#/url}':\n", "'{$request.body#/callback}':\n", refresh},
 		"a callback is removed":                  {"        done:\n", "        ended:\n", refresh},
-		"a callback refers to what is new":       {"{ $ref: '#/webhooks/avatar_event' } }", "{ $ref: '#/webhooks/avatar_event' } }\n        more: { '{$url}': { $ref: '#/webhooks/lipsync event' } }", ""},
+		"a callback refers to what is new":       {"{ $ref: '#/webhooks/avatar_event' } }", "{ $ref: '#/webhooks/avatar_event' } }\n        more: { '{$url}': { $ref: '#/webhooks/avatar_event' } }", ""},
 		"a receiver of a callback must know":     {", '404': { description: Unknown. }", "", refresh},
 		"a receiver may respond with less":       {"2XX: { description: Taken., ", "'200': { description: Taken., ", event},
 		"a receiver must not respond with 410":   {"        '410': { description: Gone. }\n", "", event},
-		"a receiver may respond with more":       {"'410': {", "'404': { description: D }\n        '410': {", ""},
+		"a receiver may respond with more":       {"'410': {", "4XX: {", ""},
 		"a receiver must not add members":        {"{ schema: { type: object } } } }", "{ schema: { type: object, additionalProperties: false } } } }", event},
 		"a receiver must respond with a body":    {"description: Gone. }", "description: Gone., content: { text/plain: {} } }", event},
 		"a receiver must use another media type": {"content: { application/json: {", "content: { text/plain: {", event},
 	} {
 		edited := strings.Replace(document, test.old, test.new, 1)
-		if test.old != "" && edited == document {
+		if edited == document {
 			t.Fatalf("%s: the document does not contain %q", name, test.old)
 		}
 		breaks, err := compare([]byte(document), []byte(edited))
@@ -204,7 +202,6 @@ func TestReport_requiresNewLine(t *testing.T) {
 		{"a new line", "# Changes\n", "# Changes\n" + line, nil},
 		{"an old line", line, line, errUnlisted},
 		{"a line for another operation", "", "- `POST /users/refresh` needs a code.\n", errUnlisted},
-		{"no lines", "", "", errUnlisted},
 	} {
 		var out strings.Builder
 		if err := report(&out, breaks, newLines(test.before, test.after)); !errors.Is(err, test.want) {
@@ -213,9 +210,6 @@ func TestReport_requiresNewLine(t *testing.T) {
 		if !strings.Contains(out.String(), "POST /users/login") {
 			t.Errorf("%s: the change is not printed: %s", test.name, &out)
 		}
-	}
-	if err := report(&strings.Builder{}, nil, nil); err != nil {
-		t.Errorf("without breaks: %v", err)
 	}
 }
 

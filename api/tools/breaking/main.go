@@ -6,7 +6,8 @@
 // Requests and responses are compared by oasdiff, and by rules of our own for credentials, media types, redirects and
 // what oasdiff does not see in schemas. The file verdicts.txt says which changes that oasdiff knows are breaking.
 // Parameters and headers, and how they and the fields of forms are written, are compared like members of bodies. A
-// stream is compared like the array of its items. What users may rely on is breaking too if it is optional: the members
+// stream is compared like the array of its items. A status that only one document has is compared with the range, or if
+// it is an error, with the default of the other. What users may rely on is breaking too if it is optional: the members
 // and headers of a response, and defaults. Notifications of webhooks are compared like responses, because the service
 // sends them: an additional member is compatible, and a removed member breaks receivers. So are their headers and
 // query, and callbacks, which are changes of their operation unless they refer to a webhook. The responses to both are

@@ -19,7 +19,7 @@ func TestCompare_seesAChangeInEveryPlace(t *testing.T) {
 		value  = "content: {application/json: {schema: {type: object, additionalProperties: SCHEMA}}}"
 		header = "headers: {X-H: {schema: SCHEMA}}"
 		head   = "openapi: 3.1.0\ninfo: {title: t, version: '1'}\ncomponents:\n  schemas: {A: {type: object, required: [k], properties: {k: {type: string}, " +
-			"a: {type: string}}}, B: {type: object, properties: {k: {type: string}, b: {type: string}}}}\n  responses: {R: {description: d, " + header + "}}\n"
+			"a: {type: string}}}, B: {type: object, properties: {k: {type: string}, b: {type: string}}}, L: {type: array, items: {$ref: '#/components/schemas/L'}}}\n  responses: {R: {description: d, " + header + "}}\n"
 	)
 	received := []string{ // operations that receive the schema, and a webhook whose receiver sends it
 		"get: {responses: {'200': {description: d, " + body + "}}}",
@@ -58,8 +58,8 @@ func TestCompare_seesAChangeInEveryPlace(t *testing.T) {
 		before, after string
 		breaks        string // who breaks: users who received this, or sent it
 	}{
-		"nothing":                     {"{type: string}", "{type: string, description: d}", ""},
 		"another type":                {"{type: string}", "{type: array}", "sent received"},
+		"no array of itself":          {"{$ref: '#/components/schemas/L'}", "{type: boolean}", "sent received"},
 		"a format":                    {"{type: string}", "{type: string, format: date-time}", "sent"},
 		"no format":                   {"{type: string, format: date-time}", "{type: string}", "received"},
 		"another format":              {"{type: string, format: date}", "{type: string, format: uuid}", "sent received"},
@@ -176,6 +176,9 @@ func TestCompare_seesHowAValueIsWritten(t *testing.T) {
 		twice = "/a: {put: {requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/E'}}}}, responses: {}}}\n" +
 			"  /b: {put: {requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/%s'}}}}, responses: {}}}\n" +
 			"components: {schemas: {T: {type: object}, E: {type: object, oneOf: [{required: [a]}, {required: [b]}%s]}}}"
+		same = "/p: {put: {requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/E'}}}}, responses: {'200': {description: d, " +
+			"content: {application/json: {schema: {$ref: '#/components/schemas/E'}}}}}}}\ncomponents: {schemas: {E: {type: object, properties: {a: {type: string%s}}}}}"
+		token = "/p: {get: {security: [{%s: []}], responses: {%s: {description: d}}}}\ncomponents: {securitySchemes: {a: {type: http, scheme: bearer}, b: {type: http, scheme: bearer}}}"
 		moved = "/p/{id}: {get: {parameters: [{name: id, in: path, required: true, schema: {}}, {name: p, in: header, required: true, schema: {}}], responses: {}}}"
 	)
 	operation := func(format string, values ...any) string {
@@ -197,7 +200,6 @@ func TestCompare_seesHowAValueIsWritten(t *testing.T) {
 		"an encoding":               {operation(field, form, ""), operation(field, form, ", encoding: {f: {style: deepObject, explode: true}}"), true},
 		"another media type":        {operation(field, "multipart/form-data", ", encoding: {f: {contentType: image/png}}"), operation(field, "multipart/form-data", ", encoding: {f: {contentType: image/jpeg}}"), true},
 		"no encoding":               {operation(field, form, ", encoding: {f: {contentType: application/json}}"), operation(field, form, ""), true},
-		"the same encoding":         {operation(field, form, ", encoding: {f: {explode: true}}"), operation(field, form, ", encoding: {f: {explode: true}}"), false},
 		"an exploded header":        {"/p: {get: {responses: {'200': {description: d, headers: {H: {schema: {type: object}}}}}}}", "/p: {get: {responses: {'200': {description: d, headers: {H: {explode: true, schema: {type: object}}}}}}}", true},
 		"parameters of the path":    {moved, "/p/{id}: {parameters: [{name: id, in: path, required: true, schema: {}}, {name: p, in: header, required: true, schema: {}}], get: {responses: {}}}", false},
 		"a header in another case":  {moved, strings.Replace(moved, "name: p,", "name: P,", 1), false},
@@ -205,7 +207,13 @@ func TestCompare_seesHowAValueIsWritten(t *testing.T) {
 		"such a path, with a token": {moved, "/p/{key}: {parameters: [{name: key, in: path, required: true, schema: {}}, {name: p, in: header, required: true, schema: {}}], get: {security: [{t: []}], responses: {}}}", true},
 		"a list in a form":          {operation(strings.ReplaceAll(field, "type: object}}", "type: array}}"), form, ""), operation(strings.ReplaceAll(field, "{type: object}}", "{type: string}}"), form, ""), true},
 		"a range of media types":    {operation("requestBody: {content: {image/png: {}}}"), operation("requestBody: {content: {image/*: {}}}"), false},
+		"less in such a range":      {operation("requestBody: {content: {text/json: {schema: {type: object}}}}"), operation("requestBody: {content: {text/*: {schema: {type: object, additionalProperties: false}}}}"), true},
 		"one version of JSON":       {operation("requestBody: {content: {application/json;v=1: {}, application/json;v=2: {}}}"), operation("requestBody: {content: {application/json;v=2: {}}}"), true},
+		"an answer like a request":  {fmt.Sprintf(same, ", enum: [a]"), fmt.Sprintf(same, ""), true},
+		"another token":             {fmt.Sprintf(token, "a", "200"), fmt.Sprintf(token, "b", "200"), true},
+		"any success":               {fmt.Sprintf(token, "a", "200"), fmt.Sprintf(token, "a", "200: {description: d}, 2XX"), true},
+		"a success of any":          {fmt.Sprintf(token, "a", "200: {description: d}, 2XX"), fmt.Sprintf(token, "a", "2XX"), false},
+		"an error of its own":       {fmt.Sprintf(token, "a", "default"), fmt.Sprintf(token, "a", "409: {description: d, content: {text/plain: {}}}, default"), true},
 		"a redirect is removed":     {"/p: {get: {responses: {'303': {description: d}, '400': {description: d}}}}", "/p: {get: {responses: {'400': {description: d}}}}", true},
 		"a parameter is removed":    {operation(list, ""), operation("description: d"), true},
 		"a parameter is required":   {operation(list, ""), operation(list, ", required: true"), true},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -28,41 +29,55 @@ func severities() map[string]checker.Level {
 	return levels
 }
 
-// comparison collects the breaking changes of one operation that oasdiff has no check for.
+// comparison collects the breaking changes that oasdiff has no check for.
 type comparison struct {
 	operation     string
 	callback      bool // as in a finding
 	before, after *openapi3.T
-	compared      map[[2]*openapi3.Schema]bool
+	compared      map[[4]any]bool // schemas, by operation and direction
 	breaks        []finding
 	hide          []func()                  // what only one of the documents has
 	shown         map[*openapi3.Schema]bool // what elsewhere is compared
 }
 
 // compareOperations applies our own rules to the operations that both documents have.
-func compareOperations(before, after *openapi3.T) (breaks []finding) {
-	var hide []func()
-	shown := make(map[*openapi3.Schema]bool)
+func compareOperations(before, after *openapi3.T) []finding {
+	c := comparison{before: before, after: after, compared: make(map[[4]any]bool), shown: make(map[*openapi3.Schema]bool)}
+	cover(before.Paths, after.Paths)
+	cover(after.Paths, before.Paths)
 	for _, path := range slices.Sorted(maps.Keys(before.Paths.Map())) {
 		for method, old := range before.Paths.Value(path).Operations() {
-			item := after.Paths.Find(path) // the names of parameters may differ
-			if item == nil || item.GetOperation(method) == nil {
-				continue
+			if item := after.Paths.Find(path); item != nil && item.GetOperation(method) != nil { // names of parameters may differ
+				c.operation, c.callback = operationName(method, path), strings.HasPrefix(path, callbackPath)
+				c.compare(method, old, item.GetOperation(method))
 			}
-			c := comparison{
-				operation: operationName(method, path), before: before, after: after,
-				compared: make(map[[2]*openapi3.Schema]bool), callback: strings.HasPrefix(path, callbackPath),
-				shown: shown,
-			}
-			c.compare(method, old, item.GetOperation(method))
-			hide = append(hide, c.hide...)
-			breaks = append(breaks, c.breaks...)
 		}
 	}
-	for _, hide := range hide { // for oasdiff, an enum that is removed has no more values, and a union no alternatives
+	for _, hide := range c.hide { // for oasdiff, an enum that is removed has no more values, and a union no alternatives
 		hide()
 	}
-	return breaks
+	return c.breaks
+}
+
+// cover describes each status that another document describes, if a range or the default does. The status is the key or
+// its last line.
+func cover[V comparable](described, other interface {
+	Map() map[string]V
+	Value(key string) V
+	Set(key string, value V)
+}) {
+	var none V
+	for key := range other.Map() {
+		at := strings.LastIndex(key, "\n") + 1
+		class := key[:min(at+1, len(key))]
+		found := cmp.Or(described.Value(key), described.Value(class+"XX"))
+		if class[at:] >= "4" { // the default is for errors
+			found = cmp.Or(found, described.Value(key[:at]+"default"))
+		}
+		if found != none {
+			described.Set(key, found)
+		}
+	}
 }
 
 func (c *comparison) add(rule, format string, args ...any) {
@@ -71,6 +86,8 @@ func (c *comparison) add(rule, format string, args ...any) {
 
 func (c *comparison) compare(method string, before, after *openapi3.Operation) {
 	c.security(before, after)
+	cover(before.Responses, after.Responses)
+	cover(after.Responses, before.Responses)
 	if isIdempotent(method, before) && !isIdempotent(method, after) {
 		c.add("idempotent-removed", "a request must no longer be repeated")
 	}
@@ -80,8 +97,13 @@ func (c *comparison) compare(method string, before, after *openapi3.Operation) {
 	for status, old := range before.Responses.Map() {
 		if response := after.Responses.Value(status); response != nil {
 			c.content("the response "+status, old.Value.Content, response.Value.Content, true)
-		} else if strings.HasPrefix(status, "3") && status != "304" {
-			c.add("redirect-removed", "the response is no longer %s", status)
+		} else if status < "4" && status != "304" {
+			c.add("status-removed", "the response is no longer %s", status)
+		}
+	}
+	for status := range after.Responses.Map() {
+		if strings.HasPrefix(status, "2") && before.Responses.Value(status) == nil {
+			c.add("status-added", "the response may be %s", status)
 		}
 	}
 }
@@ -94,8 +116,8 @@ func isIdempotent(method string, operation *openapi3.Operation) bool {
 
 // security requires that each way to authenticate a request is still one.
 func (c *comparison) security(before, after *openapi3.Operation) {
-	accepted := requirements(c.after, after)
-	for _, old := range requirements(c.before, before) {
+	accepted := c.requirements(c.after, after)
+	for _, old := range c.requirements(c.before, before) {
 		if !slices.ContainsFunc(accepted, func(all []string) bool {
 			return !slices.ContainsFunc(all, func(one string) bool { return !slices.Contains(old, one) })
 		}) {
@@ -105,7 +127,7 @@ func (c *comparison) security(before, after *openapi3.Operation) {
 }
 
 // requirements returns the alternatives of an operation. Each lists the scopes of its schemes.
-func requirements(document *openapi3.T, operation *openapi3.Operation) (alternatives [][]string) {
+func (c *comparison) requirements(document *openapi3.T, operation *openapi3.Operation) (alternatives [][]string) {
 	security := document.Security
 	if operation.Security != nil {
 		security = *operation.Security
@@ -119,7 +141,10 @@ func requirements(document *openapi3.T, operation *openapi3.Operation) (alternat
 			text := name
 			if ref := document.Components.SecuritySchemes[name]; ref != nil {
 				s := ref.Value
-				text = strings.Join(strings.Fields(strings.Join([]string{s.Type, s.Scheme, s.In, s.Name}, " ")), " ")
+				text = strings.Join(strings.Fields(strings.Join([]string{s.Type, strings.ToLower(s.Scheme), s.In, s.Name}, " ")), " ")
+			}
+			if c.before.Components.SecuritySchemes[name] != nil && c.after.Components.SecuritySchemes[name] != nil {
+				text = name + " (" + text + ")" // one of several that are sent alike
 			}
 			all = append(all, text)
 			for _, scope := range scopes {
@@ -139,17 +164,17 @@ func (c *comparison) content(body string, before, after openapi3.Content, sent b
 	}
 	for media, old := range before {
 		now := after[media]
-		kind, _, _ := strings.Cut(media, "/")
-		switch {
-		case now == nil && !sent && (after[kind+"/*"] != nil || after["*/*"] != nil):
-		case now == nil:
+		if !sent { // or within a range
+			now = after.Get(media)
+		}
+		if now == nil {
 			c.add("media-type-removed", "%s is no longer %s", body, media)
-		default:
+		} else {
 			c.members(body, sent, old.Schema, now.Schema)
 		}
 	}
 	for media := range after {
-		if sent && before[media] == nil {
+		if sent && before.Get(media) == nil {
 			c.add("media-type-added", "%s may be %s", body, media)
 		}
 	}
@@ -158,11 +183,15 @@ func (c *comparison) content(body string, before, after openapi3.Content, sent b
 // members reports the values that a schema, and those in it, no longer allow, or, if the service sends them, did not
 // allow before, as far as oasdiff does not see it.
 func (c *comparison) members(at string, sent bool, before, after *openapi3.SchemaRef) {
-	if before == nil || after == nil || c.compared[[2]*openapi3.Schema{before.Value, after.Value}] {
+	if before == nil || after == nil {
 		return
 	}
-	c.compared[[2]*openapi3.Schema{before.Value, after.Value}] = true
 	a, b := before.Value, after.Value
+	key := [4]any{c.operation, sent, a, b}
+	if c.compared[key] {
+		return
+	}
+	c.compared[key] = true
 	c.values(at, sent, a, b)
 	c.members(at+"/additionalProperties", sent, a.AdditionalProperties.Schema, b.AdditionalProperties.Schema)
 	c.members(at+"/unevaluatedProperties", sent, a.UnevaluatedProperties.Schema, b.UnevaluatedProperties.Schema)
