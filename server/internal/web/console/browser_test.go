@@ -31,7 +31,7 @@ func TestMain(m *testing.M) { browsertest.Main{M: m}.Run() }
 func (s *site) openTab(t *testing.T, path string) *browsertest.Tab {
 	t.Helper()
 	tab := browsertest.Open(t, s.URL)
-	for _, cookie := range s.signIn(t, email).http.Jar.Cookies(mustParse(t, s.URL+console.Path)) {
+	for _, cookie := range s.signIn(t, email).http.Jar.Cookies(try(url.Parse(s.URL + console.Path))(t)) {
 		tab.SetCookie(console.Path, cookie)
 	}
 	tab.Visit(path, ".bar nav")

@@ -9,6 +9,7 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -176,7 +177,7 @@ func (v *visitor) send(method, path, contentType, body string, header ...string)
 	return page{response.StatusCode, response.Request.URL.Path, response.Header, string(text)}
 }
 
-// want fails the test unless the page has the status and contains all parts.
+// want fails the test unless the page has the status, contains all parts, and gives the focus to what it refuses.
 func (p page) want(t testing.TB, status int, parts ...string) {
 	t.Helper()
 	if p.status != status {
@@ -186,6 +187,9 @@ func (p page) want(t testing.TB, status int, parts ...string) {
 		if !strings.Contains(p.text, part) {
 			t.Errorf("%s does not contain %q:\n%s", p.path, part, p.text)
 		}
+	}
+	if refused := regexp.MustCompile(`aria-invalid|role="alert"`).MatchString(p.text); refused && !strings.Contains(p.text, " autofocus") {
+		t.Errorf("%s does not show its errors:\n%s", p.path, p.text)
 	}
 }
 

@@ -59,7 +59,7 @@ func TestLinks_workOnce(t *testing.T) {
 
 	_, key = linkOf(t, v.post("/console/users/change", url.Values{"email": {"bob@example.com"}, "act": {"reset"}}))
 	other := s.signIn(t, email)
-	before := other.http.Jar.Cookies(mustParse(t, s.URL+"/console"))[0]
+	before := other.http.Jar.Cookies(try(url.Parse(s.URL + "/console"))(t))[0]
 	other.get(console.LinkURL("", key)).want(t, http.StatusOK, "In this browser, "+email+" is signed in")
 	use(other, key, "another password").want(t, http.StatusOK, "Welcome.", `title="bob@example.com"`)
 	if _, _, err := s.studio.Session(t.Context(), before.Value); !errors.Is(err, studio.ErrUnauthorized) {
@@ -181,7 +181,7 @@ func TestOperator_managesWorkspaces(t *testing.T) {
 	}
 	change("add", "bob@example.com").want(t, http.StatusOK, `value="bob@example.com"`)
 	change("remove", "bob@example.com").want(t, http.StatusOK, "Nobody.")
-	change("remove", "bob@example.com").want(t, http.StatusUnprocessableEntity, "There is no such user or workspace.")
+	change("remove", "bob@example.com").want(t, http.StatusUnprocessableEntity, "There is no such user or workspace.", `value="" autocomplete`)
 	v.post("/console/workspaces/change", url.Values{"act": {"add"}, "workspace": {"unknown"}, "email": {"bob@example.com"}}).want(t, http.StatusUnprocessableEntity, "There is no such user or workspace.")
 	change("add", "nobody@example.com").want(t, http.StatusUnprocessableEntity, "There is no such user or workspace.", `value="nobody@example.com" autocomplete`)
 	v.post("/console/workspaces/change", url.Values{"act": {"create"}, "name": {" "}}).want(t, http.StatusUnprocessableEntity, "Enter a name")

@@ -33,12 +33,12 @@ func TestSession_startsAtLoginAndEndsAtLogout(t *testing.T) {
 	if again := v.get("/console/login"); again.path != "/console/avatars" {
 		t.Errorf("the login page of a logged-in user is at %s", again.path)
 	}
-	old := v.http.Jar.Cookies(mustParse(t, s.URL+"/console"))
+	old := v.http.Jar.Cookies(try(url.Parse(s.URL + "/console"))(t))
 	v.post("/console/logout", nil).want(t, http.StatusOK, "<h1>Sign in</h1>")
 	out := v.get("/console/avatars")
 	out.want(t, http.StatusOK, "<h1>Sign in</h1>")
 	out.wantNone(t, "Your session has ended.")
-	v.http.Jar.SetCookies(mustParse(t, s.URL+"/console"), old) // an attacker has a copy
+	v.http.Jar.SetCookies(try(url.Parse(s.URL+"/console"))(t), old) // an attacker has a copy
 	v.get("/console/avatars").want(t, http.StatusOK, "<h1>Sign in</h1>", "Your session has ended.")
 	live := v.get("/console/avatars/live")
 	live.want(t, http.StatusOK, "event: done")
@@ -93,17 +93,12 @@ const formType = "application/x-www-form-urlencoded"
 func (v *visitor) serve(method, path, contentType string, body io.Reader) *httptest.ResponseRecorder {
 	r := httptest.NewRequestWithContext(v.t.Context(), method, path, body)
 	r.Header.Set("Content-Type", contentType)
-	for _, cookie := range v.http.Jar.Cookies(mustParse(v.t, v.site.URL+"/console")) {
+	for _, cookie := range v.http.Jar.Cookies(try(url.Parse(v.site.URL + "/console"))(v.t)) {
 		r.AddCookie(cookie)
 	}
 	w := httptest.NewRecorder()
 	v.site.Config.Handler.ServeHTTP(w, r)
 	return w
-}
-
-func mustParse(t testing.TB, text string) *url.URL {
-	t.Helper()
-	return try(url.Parse(text))(t)
 }
 
 // If a session has ended, a form leads to the login, and the login back to the page of the form.
@@ -167,7 +162,7 @@ func TestSession_rejectsCrossOriginForms(t *testing.T) {
 func TestSession_replacesPlantedCookie(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
-	console, eve, v := mustParse(t, s.URL+"/console"), s.join(t, "eve@example.com", studio.NoRole), s.newVisitor(t)
+	console, eve, v := try(url.Parse(s.URL+"/console"))(t), s.join(t, "eve@example.com", studio.NoRole), s.newVisitor(t)
 	planted := eve.http.Jar.Cookies(console)
 	planted[0].Path = console.Path
 	v.http.Jar.SetCookies(console, planted)

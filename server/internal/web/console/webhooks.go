@@ -91,7 +91,7 @@ func (c *Console) testWebhook(w http.ResponseWriter, r *http.Request, s session)
 
 func (c *Console) rotateSecret(w http.ResponseWriter, r *http.Request, s session) error {
 	_, err := c.cfg.Studio.RotateWebhookSecret(r.Context(), s.ID)
-	return redirect(w, r, WebhooksPath+"?done=rotated#secret", err)
+	return redirect(w, r, WebhooksPath+"?done=rotated", err)
 }
 
 // setEndpoint pauses or enables a URL.
