@@ -52,7 +52,7 @@ func (c *Console) updateProject(api http.Handler) page {
 		if _, err := sendJSON(api, request, change); err != nil {
 			return err
 		}
-		return redirect(w, r, kindOf(subject.Kind).pathOf(subject.ID)+"?done="+done+"#project", nil)
+		return redirect(w, r, kindOf(subject.Kind).pathOf(subject.ID)+"?done="+done, nil)
 	}
 }
 
