@@ -15,7 +15,7 @@ func TestAccount_showsAPIKeysOnce(t *testing.T) {
 	t.Parallel()
 	s, v := signedIn(t)
 	made := v.post("/console/account/keys", url.Values{"name": {"monitor"}, "scope": {"read"}, "days": {"30"}, "workspace": {s.workspace}})
-	made.want(t, http.StatusOK, "monitor", "in Team", "never", ">read<")
+	made.want(t, http.StatusOK, "monitor", "in <bdi>Team</bdi>", "never", ">read<")
 	secret := regexp.MustCompile(`avs_[0-9A-Za-z]{38}`).FindString(made.text)
 	hash, ok := studio.HashAPIKey(secret)
 	if !ok || made.header.Get("Cache-Control") != "no-store" {

@@ -174,7 +174,7 @@ func TestOperator_managesWorkspaces(t *testing.T) {
 	v := s.operator(t)
 	studiotest.AddUser(t, s.studio, "bob@example.com")
 	p := v.post("/console/workspaces/change", url.Values{"act": {"create"}, "name": {"Films"}})
-	p.want(t, http.StatusOK, "Members of Films", "Nobody.")
+	p.want(t, http.StatusOK, "Members of <bdi>Films</bdi>", "Nobody.")
 	films := regexp.MustCompile(`name="workspace" value="([^"]+)"`).FindStringSubmatch(p.text)[1]
 	change := func(act, email string) page {
 		return v.post("/console/workspaces/change", url.Values{"act": {act}, "workspace": {films}, "email": {email}})
