@@ -40,8 +40,9 @@ func (s *Sender) Fetch(ctx context.Context, rawURL string) (*http.Response, erro
 			return response, nil
 		}
 		_ = response.Body.Close()
-		next, err := weburl.Resolve(request.URL, response.Header.Get("Location")) // that of none is the same URL
-		if err != nil {
+		location := response.Header.Get("Location")
+		next, err := weburl.Resolve(request.URL, location)
+		if err != nil || location == "" {
 			return nil, errRedirects
 		}
 		rawURL = next.String()

@@ -63,16 +63,20 @@ func New(cfg Config) (*Sender, error) {
 		Resolver:       cfg.Resolver,
 		ControlContext: guard.control,
 	}
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
 	s := &Sender{config: cfg, guard: guard}
 	s.fetches = &http.Transport{
-		Proxy:                  nil,                // not even from the environment: a proxy would dial addresses that the guard has not checked
-		DialContext:            dialer.DialContext, // also limits it to HTTP/1.1
+		Proxy:                  nil, // not even from the environment: a proxy would dial addresses that the guard has not checked
+		DialContext:            dialer.DialContext,
 		TLSClientConfig:        &tls.Config{RootCAs: cfg.RootCAs, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    cfg.TLSTimeout,
+		DisableCompression:     true,
 		MaxIdleConns:           maxIdle,
 		MaxIdleConnsPerHost:    maxIdle,
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: fetchHeaderLimit,
+		Protocols:              protocols,
 	}
 	s.attempts = s.fetches.Clone()
 	s.attempts.MaxResponseHeaderBytes = headerLimit
