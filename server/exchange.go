@@ -143,19 +143,15 @@ func requireContexts(middleware []gen.StrictMiddlewareFunc) []gen.StrictMiddlewa
 	required := make([]gen.StrictMiddlewareFunc, len(middleware))
 	for i, wrap := range middleware {
 		required[i] = func(next gen.StrictHandlerFunc, operationID string) gen.StrictHandlerFunc {
-			return wrap(requireContext(next), operationID)
+			return wrap(func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
+				if ctx = withExchange(ctx, w); ctx == nil {
+					return nil, errContext("Middleware")
+				}
+				return next(ctx, w, r, request)
+			}, operationID)
 		}
 	}
 	return required
-}
-
-func requireContext(next gen.StrictHandlerFunc) gen.StrictHandlerFunc {
-	return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
-		if ctx = withExchange(ctx, w); ctx == nil {
-			return nil, errContext("Middleware")
-		}
-		return next(ctx, w, r, request)
-	}
 }
 
 // RequestID returns the id of the request that ctx belongs to. It returns "" if ctx belongs to no request.
