@@ -10,8 +10,8 @@ import (
 // calls next. If the request does not match the document, the handler calls fail with an [*Error] instead. If fail is
 // nil, it responds with a problem document (RFC 9457).
 //
-// In next, r.Body is the whole body and r.ContentLength its length. Handler restores both when next
-// returns; the body that next has seen cannot be read after that. If the operation has no request body,
+// In next, r.Body is the whole body, which can be read once, and r.ContentLength its length. Handler restores both when
+// next returns; the body that next has seen cannot be read after that. If the operation has no request body,
 // Handler does not touch r.Body. Otherwise it reads at most one byte over the limit, and nothing if the
 // declared length exceeds the limit, and closes a body that it has read to the end. A body without a declared length
 // that turns out to be empty is no body.
@@ -20,6 +20,9 @@ import (
 // "header:NAME" and "cookie:NAME". It stores them for all parameters except scalars of a single type in a
 // query or header. The value of an empty parameter that is allowed to be empty is "" if its schema
 // allows it, or else null.
+//
+// A path parameter is read from r.URL as it was sent, by its place from the end of the path. A router whose parameters
+// may have slashes gives another value for /files/x/a, which is not checked: use the path value.
 //
 // A body that is not JSON, text or a form is checked while next reads it, and r.ContentLength is as declared, or -1 for
 // multipart/form-data and items. If such a body is invalid, its Read method returns an [*Error], which a

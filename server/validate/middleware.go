@@ -17,8 +17,12 @@ import (
 //
 // Middleware calls [Config.Fail] with an [*Error] instead of next if the request is invalid, if no path of the document
 // matches (404), if the path has no such method (405, with Allow), and if Config.Security returns an error. An
-// operation for GET also serves HEAD. Paths are compared as they were sent: /jobs/a%3Acancel is the
-// job "a:cancel". A prefix of all paths needs an [http.StripPrefix] around the handler.
+// operation for GET also serves HEAD, and OPTIONS is a method like others, so a handler around this one must respond to
+// the preflight requests of CORS. Paths are compared as they were sent: /jobs/a%3Acancel is the job "a:cancel", and
+// /jobs/ is another path than /jobs. A prefix of all paths needs an [http.StripPrefix] around the handler.
+//
+// A router in next matches paths by its own rules. Many take an escaped slash for a slash, or replace r.Pattern and the
+// path values with their own, which may be escaped. r.PathValue("path:NAME") is the JSON of the value that was checked.
 func (v *Validator) Middleware(next http.Handler) http.Handler {
 	routes := new(pathtemplate.Routes[http.Handler])
 	for _, o := range v.operations {
