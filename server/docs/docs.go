@@ -45,7 +45,7 @@ type Config struct {
 	// Samples has programs that call the operations. The file name, in any directory, is the operationId, escaped
 	// as in a query, with an extension for the language: login.sh for curl, login.go for Go, login.ts for
 	// TypeScript, or login.py for Python. The page shows them with the operation, and
-	// /openapi.json contains them as x-codeSamples.
+	// /openapi.json contains them as x-codeSamples. Other files are ignored.
 	// If an operation of the document has its own x-codeSamples, the page shows those. If nil, there are no
 	// samples.
 	Samples fs.FS
@@ -59,7 +59,7 @@ type Config struct {
 // [http.StripPrefix] to serve them below a prefix. The document may be JSON or YAML. The page and
 // /openapi.yaml keep the order of its members, and /openapi.json sorts them, and rounds numbers of YAML that are no
 // int64 to a float64. New returns an error if the document cannot be read or has no version, or if Samples has a file
-// for an operation that is not in its paths, or an unknown language. Otherwise it does not check the document.
+// for an operation that is not in its paths. Otherwise it does not check the document.
 func New(document []byte, cfg Config) (http.Handler, error) {
 	root, err := decode(document)
 	if err != nil {

@@ -28,34 +28,28 @@ func languages() []language {
 
 // readSamples reads the samples in files, by operationId, in the order of the languages.
 func readSamples(files fs.FS) (map[string][]codeSample, error) {
-	samples, known := map[string][]codeSample{}, languages()
+	samples := map[string][]codeSample{}
 	if files == nil {
 		return samples, nil
 	}
-	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+	for _, l := range languages() {
+		err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || path.Ext(name) != l.extension {
+				return err
+			}
+			id, err := url.QueryUnescape(strings.TrimSuffix(path.Base(name), l.extension))
+			if err != nil {
+				return err
+			}
+			source, err := fs.ReadFile(files, name)
+			samples[id] = append(samples[id], codeSample{l.lang, l.label, string(source)})
 			return err
-		}
-		extension := path.Ext(name)
-		i := slices.IndexFunc(known, func(l language) bool { return l.extension == extension })
-		if i < 0 {
-			return fmt.Errorf("unknown file extension of %s", name)
-		}
-		id, err := url.QueryUnescape(strings.TrimSuffix(path.Base(name), extension))
+		})
 		if err != nil {
-			return err
+			return nil, err
 		}
-		source, err := fs.ReadFile(files, name)
-		samples[id] = append(samples[id], codeSample{known[i].lang, known[i].label, string(source)})
-		return err
-	})
-	rank := func(s codeSample) int {
-		return slices.IndexFunc(known, func(l language) bool { return l.label == s.Label })
 	}
-	for _, of := range samples {
-		slices.SortFunc(of, func(a, b codeSample) int { return rank(a) - rank(b) })
-	}
-	return samples, err
+	return samples, nil
 }
 
 // addSamples adds samples to the operations of a document as x-codeSamples. Operations that already have them are not
