@@ -15,6 +15,7 @@
 //	│  ├─ scan                  Store.DueFlows, Store.Breakers
 //	│  ├─ fetch                 Store.Deliveries
 //	│  └─ deliver               one attempt: Service.WebhookSecrets, Sender.Send, Store.SaveAttempt
+//	├─ saveEndpoints            Store.SaveResults, what attempts tell about the URLs of users
 //	├─ replay                   Store.ReplayNext, one batch of events after the other
 //	└─ alert                    Store.ClaimAlert and Config.Alert, for URLs that fail or are disabled
 //
@@ -43,10 +44,10 @@
 // to listen, and after another process has gone.
 //
 // The files are: deliverer.go, the event loop; runner.go, what runs beside it; flows.go, which schedules reads of
-// flows; fetch.go, which reads deliveries; workers.go, which assigns free workers; queue.go, the fair queue;
-// origins.go, the limits of each origin; deliver.go, which makes and records one attempt; schedule.go, which decides
-// its outcome and the backoff; endpoints.go, the results of attempts; replays.go; alerts.go; config.go; trace.go, the
-// spans.
+// flows; fetch.go, which reads deliveries; workers.go, which assigns free workers; queue.go and heap.go, the fair
+// queue; origins.go, the limits of each origin; deliver.go, which makes and records one attempt; schedule.go, which
+// decides its outcome and the backoff; endpoints.go, the results of attempts; replays.go; alerts.go; config.go;
+// trace.go, the spans.
 //
 // # Fairness
 //
