@@ -27,7 +27,7 @@ Example: studiod delivery pause`),
 }
 
 func pauseDeliveries(ctx context.Context, command *cli.Command, db *store.Store) error {
-	since, err := db.Pause(ctx, store.PauseScope{}, time.Now())
+	since, err := db.Pause(ctx, time.Now())
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func pauseDeliveries(ctx context.Context, command *cli.Command, db *store.Store)
 }
 
 func resumeDeliveries(ctx context.Context, command *cli.Command, db *store.Store) error {
-	err := db.Resume(ctx, store.PauseScope{})
+	err := db.Resume(ctx)
 	if errors.Is(err, studio.ErrNotFound) {
 		return printLines(command, "deliveries were not paused")
 	}
@@ -47,7 +47,7 @@ func resumeDeliveries(ctx context.Context, command *cli.Command, db *store.Store
 
 // warnOfPause logs a warning if deliveries are paused, because a pause outlives restarts.
 func (d *daemon) warnOfPause(ctx context.Context) {
-	since, err := d.store.PausedSince(ctx, store.PauseScope{})
+	since, err := d.store.PausedSince(ctx)
 	if err == nil && !since.IsZero() {
 		d.cfg.Logger.WarnContext(ctx, "deliveries are paused; studiod delivery resume ends the pause", "since", since)
 	}

@@ -2,12 +2,10 @@ package deliver_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/deliver"
-	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
@@ -16,17 +14,9 @@ import (
 // event is sent once, and those of a subject in order.
 func TestDeliverer_Run_pausesAndResumesDeliveries(t *testing.T) {
 	t.Parallel()
-	// Who pauses and resumes: an operator the service, a user and an endpoint, and a user an endpoint.
-	for name, scope := range map[string]store.PauseScope{
-		"service": {}, "user": {UserID: "ada"}, "endpoint": {UserID: "ada", URL: hookURL}, "endpoint by its user": {UserID: "ada", URL: hookURL},
-	} {
-		byUser := strings.HasSuffix(name, "by its user")
+	for name, url := range map[string]string{"service": "", "endpoint": hookURL} {
 		t.Run(name, func(t *testing.T) {
 			onEachDatabase(t, func(s *fixture) {
-				scope := scope
-				if scope.UserID != "" {
-					scope.UserID = s.user.ID
-				}
 				s.config = deliver.Config{InFlight: 1}
 				var all []studio.Subject
 				s.receiver.answer = func(sender.Message, int) sender.Attempt {
@@ -45,10 +35,10 @@ func TestDeliverer_Run_pausesAndResumesDeliveries(t *testing.T) {
 					paused = s.now()
 					for range 2 { // the second one changes nothing
 						since, err := paused, error(nil)
-						if byUser {
-							err = s.db.PauseEndpoint(s.t.Context(), s.user.ID, scope.URL, s.now())
+						if url != "" {
+							err = s.db.PauseEndpoint(s.t.Context(), s.user.ID, url, s.now())
 						} else {
-							since, err = s.db.Pause(s.t.Context(), scope, s.now())
+							since, err = s.db.Pause(s.t.Context(), s.now())
 						}
 						if err != nil || since.Sub(paused).Abs() > time.Millisecond {
 							s.t.Errorf("paused at %v, %v", since, err)
@@ -57,15 +47,15 @@ func TestDeliverer_Run_pausesAndResumesDeliveries(t *testing.T) {
 					}
 					all = append(all, s.create(), s.createFor(hookURL+"other"))
 					time.Sleep(10 * time.Minute)
-					if sent, want := len(s.receiver.statuses(all[21].ID)) > 0, scope.URL != ""; sent != want {
+					if sent, want := len(s.receiver.statuses(all[21].ID)) > 0, url != ""; sent != want {
 						s.t.Errorf("events to another URL are sent: %t, want %t", sent, want)
 					}
 					resumed = s.now()
 					err := error(nil)
-					if byUser {
-						err = s.db.EnableEndpoint(s.t.Context(), s.user.ID, scope.URL)
+					if url != "" {
+						err = s.db.EnableEndpoint(s.t.Context(), s.user.ID, url)
 					} else {
-						err = s.db.Resume(s.t.Context(), scope)
+						err = s.db.Resume(s.t.Context())
 					}
 					if err != nil {
 						s.t.Error(err)

@@ -70,9 +70,6 @@ var deletedUserWrites = []struct {
 	{"AddLink to the user", studio.ErrNotFound, func(t *testing.T, db *store.Store) error {
 		return db.AddLink(t.Context(), studio.Link{Hash: []byte("reset"), Purpose: studio.ResetLink, Email: "ada@example.com", ExpiresAt: noon()})
 	}},
-	{"Pause", studio.ErrNotFound, func(t *testing.T, db *store.Store) error {
-		return errorOf(db.Pause(t.Context(), store.PauseScope{UserID: "ada"}, noon()))
-	}},
 	{"ClaimAlert", studio.ErrNotFound, func(t *testing.T, db *store.Store) error {
 		db.Exec(t, fmt.Sprintf(`UPDATE endpoints SET failing_since = 1, last_at = %d`, noon().UnixMicro()))
 		return errorOf(db.ClaimAlert(t.Context(), noon()))

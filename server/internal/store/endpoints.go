@@ -19,15 +19,24 @@ const maxEndpointEvents = 10_000
 const usedPrecision = 24 * time.Hour
 
 func (s *Store) PauseEndpoint(ctx context.Context, userID, url string, now time.Time) error {
-	_, err := s.Pause(ctx, PauseScope{UserID: userID, URL: url, ByUser: true}, now)
-	return err
+	return s.write(ctx, func(tx transaction) error {
+		err := lockUser(ctx, tx, `id = $1`, userID)
+		if err == nil {
+			_, err = pause(ctx, tx, userID, url, now)
+		}
+		return err
+	})
 }
 
 func (s *Store) EnableEndpoint(ctx context.Context, userID, url string) error {
 	return s.write(ctx, func(tx transaction) error {
 		_, err := tx.exec(ctx, `UPDATE endpoints SET disabled_at = NULL, reason = '' WHERE user_id = $1 AND url = $2 AND disabled_at IS NOT NULL`, userID, url)
-		if err == nil {
-			err = orZero(resume(ctx, tx, PauseScope{UserID: userID, URL: url, ByUser: true})) // it may not be paused
+		if err != nil {
+			return err
+		}
+		ended, err := tx.exec(ctx, `DELETE FROM pauses WHERE user_id = $1 AND url = $2`, userID, url)
+		if ended > 0 {
+			tx.mark(SignalDue, Flow{userID, studio.Origin(url)}.key())
 		}
 		return err
 	})

@@ -180,10 +180,10 @@ var writes = []lostWrite{
 	{name: "EnableEndpoint", prepare: after(pause, func(c lostCall) error {
 		return c.EnableEndpoint(c.Context(), c.run, "https://hooks.example.com/")
 	})},
-	{name: "Pause", prepare: ready(pause)},
-	{name: "Resume", again: studio.ErrNotFound, prepare: after(pause, func(c lostCall) error {
-		return c.Resume(c.Context(), store.PauseScope{UserID: c.run, URL: "https://hooks.example.com/", ByUser: true})
-	})},
+	{name: "PauseEndpoint", prepare: ready(pause)},
+	{name: "Resume", again: studio.ErrNotFound, prepare: after(func(c lostCall) error {
+		return errorOf(c.Pause(c.Context(), noon()))
+	}, func(c lostCall) error { return c.Resume(c.Context()) })},
 	{name: "SaveBreaker", prepare: ready(saveBreaker)},
 	{name: "ForgetBreaker", prepare: after(saveBreaker, func(c lostCall) error {
 		return c.ForgetBreaker(c.Context(), "https://"+c.run)

@@ -311,9 +311,9 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 		check(t, db.Ready(ctx))
 		check(t, db.CheckWritable(ctx))
 		try(db.ExhaustEvents(ctx, "s9", now, studio.ReasonDisabled))(t)
-		try(db.Pause(ctx, store.PauseScope{}, now))(t)
-		try(db.PausedSince(ctx, store.PauseScope{}))(t)
-		check(t, db.Resume(ctx, store.PauseScope{}))
+		try(db.Pause(ctx, now))(t)
+		try(db.PausedSince(ctx))(t)
+		check(t, db.Resume(ctx))
 		for _, selection := range []studio.ReplaySelection{
 			exhausted(studio.EventFilter{UserID: "u9", SubjectID: "s9"}), exhausted(studio.EventFilter{UserID: "u9"}, "e9", "e10"),
 			exhausted(studio.EventFilter{UserID: "u9", From: time.UnixMicro(1)}), exhausted(studio.EventFilter{From: time.UnixMicro(1), To: now}),

@@ -16,7 +16,7 @@ import (
 const MaxCounted = 100_000
 
 // Status is the due work in the database, for all processes together. Work that a user, an origin, a lack of workers or
-// a pause of all deliveries delays counts as due, but not the deliveries of a URL or a user that is paused.
+// a pause of all deliveries delays counts as due, but not the deliveries of a URL that is paused.
 type Status struct {
 	Rendering    Waiting // due renderings that no process renders
 	Delivery     Waiting // subjects with a due event
@@ -42,7 +42,7 @@ func (s *Store) Status(ctx context.Context) (status Status, err error) {
 		FROM (SELECT COUNT(*) AS n, MIN(due_at) AS oldest
 				FROM (SELECT user_id, url, due_at FROM deliveries WHERE due_at <= `+now+` ORDER BY user_id, origin, due_at `+limitTo("$1")+`) w
 				WHERE NOT EXISTS (SELECT 1 FROM pauses) OR NOT EXISTS
-					(SELECT 1 FROM pauses p WHERE p.user_id = w.user_id AND p.url IN ('', w.url))) due,
+					(SELECT 1 FROM pauses p WHERE p.user_id = w.user_id AND p.url = w.url)) due,
 			(SELECT COUNT(*) AS n FROM (SELECT due_at FROM renderings WHERE due_at <= `+now+` ORDER BY due_at `+limitTo("$1")+`) w) r,
 			(SELECT COUNT(*) AS n FROM renderings WHERE process_id IS NOT NULL AND +due_at <= `+now+` AND leased_until >= `+now+`) u,
 			(SELECT COUNT(*) AS n FROM breakers WHERE until > `+now+`) b`, MaxCounted)

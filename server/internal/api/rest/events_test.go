@@ -211,7 +211,7 @@ func TestEndpoints_arePausedAndEnabled(t *testing.T) {
 		for range 2 {
 			set("enabled", `"state":"ok"`)
 		}
-		_, err := db.Pause(s.t.Context(), store.PauseScope{}, s.clock.Now().Add(time.Second))
+		_, err := db.Pause(s.t.Context(), s.clock.Now().Add(time.Second))
 		s.check(err)
 		set("enabled", `"paused_at":"2026-01-12T12:02:01Z"`) // an operator pauses it, too
 	})

@@ -101,9 +101,8 @@ func TestMetrics_reportTheQueue(t *testing.T) {
 			due := try(service.CreateAvatar(t.Context(), studio.Creation{UserID: id, Request: []byte("{}"), Webhook: studio.Registration{URL: hook, Enabled: true}}))(t)
 			try(service.Rendered(t.Context(), due.ID, studio.Rendering{}, nil))(t)
 		}
-		for _, scope := range []store.PauseScope{{UserID: paused.ID, URL: hook, ByUser: true}, {}} {
-			try(db.Pause(t.Context(), scope, time.Now()))(t)
-		}
+		check(t, db.PauseEndpoint(t.Context(), paused.ID, hook, time.Now()))
+		try(db.Pause(t.Context(), time.Now()))(t)
 		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://a.example.com", Until: time.Now().Add(time.Hour)}))
 		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://b.example.com", Until: time.Now().Add(-time.Hour)}))
 

@@ -205,9 +205,9 @@ func (c *Console) changeWorkspace(w http.ResponseWriter, r *http.Request, s sess
 func (c *Console) pauseAll(w http.ResponseWriter, r *http.Request, s session) error {
 	var err error
 	if r.PostFormValue("deliveries") == "pause" {
-		_, err = c.cfg.Store.Pause(c.cfg.Studio.WithAct(r.Context(), s.User, "paused all deliveries", ""), store.PauseScope{}, c.cfg.Studio.Now())
+		_, err = c.cfg.Store.Pause(c.cfg.Studio.WithAct(r.Context(), s.User, "paused all deliveries", ""), c.cfg.Studio.Now())
 	} else {
-		err = c.cfg.Store.Resume(c.cfg.Studio.WithAct(r.Context(), s.User, "resumed all deliveries", ""), store.PauseScope{})
+		err = c.cfg.Store.Resume(c.cfg.Studio.WithAct(r.Context(), s.User, "resumed all deliveries", ""))
 	}
 	if err != nil && !errors.Is(err, studio.ErrNotFound) { // they were not paused
 		return err

@@ -59,7 +59,7 @@ func TestWebhooks_showHealth(t *testing.T) {
 	v.post("/console/webhooks/set", on).want(t, http.StatusOK, "The endpoint is enabled.")
 	v.get("/console/webhooks").wantNone(t, "because it responded with 410", ">paused<")
 	v.post("/console/webhooks/set", form("https://good.example/", "paused")).want(t, http.StatusOK, "The endpoint is paused.", ">paused<")
-	try(s.store.Pause(t.Context(), store.PauseScope{}, time.Now()))(t)
+	try(s.store.Pause(t.Context(), time.Now()))(t)
 	v.post("/console/webhooks/set", form("https://good.example/", "enabled")).want(t, http.StatusOK, "an operator of this service has paused notifications")
 }
 
