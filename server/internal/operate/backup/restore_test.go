@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"filippo.io/age"
@@ -113,11 +114,11 @@ func TestRestore_returnsRecordsAndFilesAsTheyWere(t *testing.T) {
 	})
 }
 
-// forger is a recipient that writes the key of a file as plain text.
-type forger struct{}
+// forger is a recipient that writes the key of a file of an installation as plain text.
+type forger string
 
-func (forger) Wrap(fileKey []byte) ([]*age.Stanza, error) {
-	return []*age.Stanza{{Type: stanzaType, Body: fileKey}}, nil
+func (f forger) Wrap(fileKey []byte) ([]*age.Stanza, error) {
+	return []*age.Stanza{{Type: stanzaType, Args: []string{string(f)}, Body: fileKey}}, nil
 }
 
 // A damaged file costs this file, and a damaged database only this backup.
@@ -136,13 +137,17 @@ func TestRestore_findsDamage(t *testing.T) {
 		content := try(os.ReadFile(point))(t)
 		content[len(content)/2] ^= 1
 		check(t, os.WriteFile(point, content, 0o600))
+		check(t, os.WriteFile(filepath.Join(dir, mediaFolder, "stray"), nil, 0o600)) // is no copy
 		var damaged []string
 		if keys != nil {
+			if _, err := m.sealer.open("cut"+sealedExtension, iotest.ErrReader(fs.ErrPermission)); errors.Is(err, store.ErrDamaged) {
+				t.Errorf("a file that cannot be read: %v", err)
+			}
 			damaged = []string{"results/2/out.mp4", "results/3/out.mp4", "results/4/out.mp4"}
 			copies := m.keys(mediaFolder)
 			check(t, os.Truncate(filepath.Join(dir, copies[1]), 250))
 			var forged bytes.Buffer
-			w, err := age.Encrypt(&forged, forger{})
+			w, err := age.Encrypt(&forged, forger(m.sealer.installation))
 			check(t, err)
 			_, err = io.WriteString(w, "forged")
 			check(t, errors.Join(err, w.Close()))

@@ -103,9 +103,7 @@ func TestSeal_refusesEachFileUnderEachOtherKey(t *testing.T) {
 			}
 		}
 	}
-	check(t, m.place.Write(t.Context(), media.Mark, strings.NewReader(own[media.Mark])))
-
-	// The files of a whole backup are exchanged for a snapshot.
+	// The files of a whole backup are exchanged for a snapshot, or those of the other installation. The mark is gone.
 	snapshot := ""
 	for key, content := range own {
 		if p, ok := parsePoint(key, 0); ok && p.hasDatabase() {
@@ -113,10 +111,12 @@ func TestSeal_refusesEachFileUnderEachOtherKey(t *testing.T) {
 		}
 	}
 	for key := range own {
-		if _, ok := parseVersion(key); ok {
-			check(t, m.place.Write(t.Context(), key, strings.NewReader(snapshot)))
+		if v, ok := parseVersion(key); ok {
+			content := map[bool]string{true: foreign[key], false: snapshot}[v.file == upload]
+			check(t, m.place.Write(t.Context(), key, strings.NewReader(content)))
 		}
 	}
+	check(t, os.Remove(filepath.Join(strings.TrimPrefix(m.cfg.Place, "file:"), media.Mark)))
 	target := t.TempDir()
 	restored, err := Restore(t.Context(), Restoration{
 		Place: m.cfg.Place, At: "latest", Media: openMedia(t, target), Database: "sqlite:" + filepath.Join(t.TempDir(), "studio.db"), Keys: keys, Now: m.clock.Now,
@@ -126,6 +126,7 @@ func TestSeal_refusesEachFileUnderEachOtherKey(t *testing.T) {
 		t.Errorf("%+v are restored, and there are %v, %v", restored, left, err)
 	}
 
+	check(t, m.place.Write(t.Context(), media.Mark, strings.NewReader(own[media.Mark])))
 	// A forged snapshot does not pass for the latest backup, so the next one is made.
 	forged := m.clock.Now().Add(2 * time.Hour).Add(-time.Second)
 	for _, extension := range []string{databaseExtension, databaseExtension + sealedExtension} {
