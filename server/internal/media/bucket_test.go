@@ -130,7 +130,7 @@ func TestS3_Write_needsMemoryForOnePart(t *testing.T) { //nolint:paralleltest //
 func TestOpen_refusesOtherLocations(t *testing.T) {
 	t.Parallel()
 	for _, location := range []string{
-		"", "files", "file:", "file://host/dir", "gs://studio", "s3://", "s3:///prefix?region=eu-central-1", "s3://user@studio?region=eu-central-1",
+		"", "files", "file:", "file://host/dir", "gs://studio", "s3://", "s3:///prefix?region=eu-central-1", "s3://no?region=x", "s3://user@studio?region=eu-central-1",
 		"s3://studio?region=eu-central-1&acl=public", "s3://studio?endpoint=localhost", "s3://studio?endpoint=https://host/path",
 	} {
 		if b, err := bucket.Open(location); !errors.Is(err, bucket.ErrLocation) {

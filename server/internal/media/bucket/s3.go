@@ -14,6 +14,7 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+	"github.com/minio/minio-go/v7/pkg/s3utils"
 )
 
 const (
@@ -46,8 +47,11 @@ var _ Bucket = (*S3)(nil)
 
 func openS3(location string) (*S3, error) {
 	address, err := url.Parse(location)
-	if err != nil || address.Scheme != "s3" || address.Host == "" || address.User != nil {
+	if err != nil || address.Scheme != "s3" || address.User != nil {
 		return nil, ErrLocation
+	}
+	if err := s3utils.CheckValidBucketName(address.Host); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrLocation, err)
 	}
 	query := address.Query()
 	for name := range query {

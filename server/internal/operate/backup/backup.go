@@ -350,12 +350,9 @@ func (b *Backup) upload(ctx context.Context, packed, key string) (made point, er
 	}
 	defer func() { _ = file.Close() }()
 	info, err := file.Stat()
-	if err == nil {
-		err = b.place.Write(ctx, key, file)
-	}
 	if err != nil {
 		return made, err
 	}
 	made, _ = parsePoint(key, info.Size())
-	return made, nil
+	return made, b.place.Write(ctx, key, file)
 }
