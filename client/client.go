@@ -40,7 +40,7 @@
 //
 // # Decoding
 //
-// The client accepts times of ISO 8601 with a calendar date. A time without a zone is in UTC. A member or list
+// The client accepts times in any format of ISO 8601. A time without a zone is in UTC. A member or list
 // item that cannot be decoded does not fail the call unless it is required: the client omits it and lists
 // it in [Response].LeftOut. The iterators [Client.Avatars], [Client.Videos], [Client.Lipsyncs], [Client.Events] and
 // [Client.Endpoints] request further pages as needed.

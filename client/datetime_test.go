@@ -25,6 +25,12 @@ func TestParseDateTime_acceptsISO8601Only(t *testing.T) {
 		"20260112T093000Z":                utc,
 		"20260112T093000,5+0000":          utc.Add(500 * time.Millisecond),
 		"20260112T09:30:00Z":              utc,
+		"2026-012T09:30:00Z":              utc,
+		"2026012T093000Z":                 utc,
+		"2026W031T093000Z":                utc,
+		"2020-W53-7T00:00Z":               time.Date(2021, time.January, 3, 0, 0, 0, 0, time.UTC),
+		"2027-W01-1T00:00Z":               time.Date(2027, time.January, 4, 0, 0, 0, 0, time.UTC),
+		"2024-366T00:00Z":                 time.Date(2024, time.December, 31, 0, 0, 0, 0, time.UTC),
 		"2024-02-29T00:00Z":               time.Date(2024, time.February, 29, 0, 0, 0, 0, time.UTC),
 		"2026-01-12T24:00:00Z":            time.Date(2026, time.January, 13, 0, 0, 0, 0, time.UTC),
 		"2016-12-31T23:59:60Z":            time.Date(2017, time.January, 1, 0, 0, 0, 0, time.UTC),
@@ -34,10 +40,10 @@ func TestParseDateTime_acceptsISO8601Only(t *testing.T) {
 		"2026-01-12":                {}, // a date without a time
 		"09:30:00Z":                 {}, // a time without a date
 		"2026-13-12T09:30Z":         {},
-		"2026W031T093000Z":          {}, // a week date
-		"2026-012T09:30:00Z":        {}, // an ordinal date
 		"2026-02-29T09:30Z":         {},
 		"2026-366T09:30Z":           {},
+		"2025-W53-1T09:30Z":         {},
+		"2026-W03-8T09:30Z":         {},
 		"2026-01-12T0930:00Z":       {},
 		"2026-01-12T09:60Z":         {},
 		"2026-01-12T25:00Z":         {},

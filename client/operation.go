@@ -57,7 +57,7 @@ func paramsOf[P CallOption](c *call) P {
 }
 
 // decode decodes the response of an attempt that succeeded. It fails if the JSON cannot be a T at all. It accepts
-// unknown members and values, nulls, missing members and times of ISO 8601, and it omits optional members
+// unknown members and values, nulls, missing members and times in any format of ISO 8601, and it omits optional members
 // that it cannot decode. It returns nil for a success without a body, and for null if the document allows it.
 func decode[T any](a *attempt, err error) (*T, error) {
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 // maxLeftOut limits [Response].LeftOut.
 const maxLeftOut = 1000
 
-// readInto decodes content into a zero value, and tries encoding/json before it decodes member by member, with times of
-// ISO 8601. It returns the JSON pointers of the members it omitted. It returns false if a required member of the top
+// readInto decodes content into a zero value, and tries encoding/json before it decodes member by member, with times in
+// any format. It returns the JSON pointers of the members it omitted. It returns false if a required member of the top
 // level cannot be decoded or content does not have the type of the value at all.
 func readInto(content []byte, into any) (leftOut []string, ok bool) {
 	if json.Unmarshal(content, into) == nil {
