@@ -67,10 +67,8 @@ func openS3(location string) (*S3, error) {
 	if region == "" && !query.Has("endpoint") {
 		return nil, fmt.Errorf("%w: the region is missing", ErrLocation)
 	}
-	s := &S3{bucket: address.Host, prefix: strings.Trim(address.Path, "/"), StallTimeout: defaultStallTimeout}
-	if s.prefix != "" {
-		s.prefix += "/"
-	}
+	prefix := strings.TrimPrefix(strings.Trim(address.Path, "/")+"/", "/") // "" for "/"
+	s := &S3{bucket: address.Host, prefix: prefix, StallTimeout: defaultStallTimeout}
 	s.location = "s3://" + s.bucket + "\n" + endpoint.Host + "\n" + s.prefix
 	if s.transport, err = minio.DefaultTransport(endpoint.Scheme == "https"); err != nil {
 		return nil, err
