@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"time"
 )
 
@@ -29,6 +30,7 @@ type call struct {
 	contentType string
 	content     []byte    // body in memory, or
 	stream      io.Reader // body
+	file        *os.File  // stream, if each attempt reads it anew; the transport then does not close it
 
 	request     *http.Request
 	body        io.ReadCloser // stream for the next attempt
@@ -73,6 +75,7 @@ func (c *call) send(ctx context.Context) (*attempt, error) {
 		}
 		return nil, err
 	}
+	defer c.file.Close() // also of nil
 	return c.sendAgain(ctx)
 }
 

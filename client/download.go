@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/avatarstudio/avatarstudio/gen"
 )
@@ -142,13 +143,10 @@ func (d *download) run(ctx context.Context) error {
 
 // expired reports whether the URL has expired or expires too soon for the rest of the file.
 func expired(err error) bool {
-	if errorResponse, ok := errors.AsType[*Error](err); ok {
-		switch errorResponse.StatusCode {
-		case http.StatusForbidden, http.StatusGone, http.StatusPartialContent, http.StatusRequestedRangeNotSatisfiable:
-			return true
-		}
-	}
-	return false
+	errorResponse, ok := errors.AsType[*Error](err)
+	return ok && slices.Contains([]int{
+		http.StatusForbidden, http.StatusGone, http.StatusPartialContent, http.StatusRequestedRangeNotSatisfiable,
+	}, errorResponse.StatusCode)
 }
 
 // locate requests the URL of the file from the service.

@@ -124,28 +124,17 @@ func TestDownload_resumes(t *testing.T) {
 	}
 }
 
-// The user in the URL of a file is for its host.
-func TestDownload_sendsTheUserOfTheURL(t *testing.T) {
-	t.Parallel()
-	h, c := newFileHost(t, 1000)
-	h.address = strings.Replace(h.address, "://", "://ada:secret@", 1)
-	check(t, c.Download(t.Context(), client.LipsyncFile("id"), io.Discard))
-	if name, password, _ := h.requests[0].BasicAuth(); name != "ada" || password != "secret" {
-		t.Errorf("headers %v", h.requests[0].Header)
-	}
-}
-
-// A URL that has expired is replaced by a new one, even in the middle of a download.
+// A URL that has expired is replaced by a new one, even in the middle of a download. The user in a URL is for its host.
 func TestDownload_requestsANewURL(t *testing.T) {
 	t.Parallel()
 	h, c := newFileHost(t, 1000)
-	h.expires, h.breaks = true, []int{100, 200}
+	h.expires, h.breaks, h.address = true, []int{100, 200}, strings.Replace(h.address, "://", "://ada:secret@", 1)
 	var written bytes.Buffer
 	if err := c.Download(t.Context(), client.LipsyncFile("id"), &written); err != nil || !bytes.Equal(written.Bytes(), h.content) {
 		t.Fatalf("%d bytes, error %v", written.Len(), err)
 	}
-	if h.located != 3 {
-		t.Errorf("%d addresses", h.located)
+	if name, password, _ := h.requests[0].BasicAuth(); name != "ada" || password != "secret" || h.located != 3 {
+		t.Errorf("%d addresses, headers %v", h.located, h.requests[0].Header)
 	}
 	h.refuse = http.StatusForbidden
 	err := c.Download(t.Context(), client.LipsyncFile("id"), &written)

@@ -25,16 +25,22 @@ func (c *call) report(done, total int64) {
 	}
 }
 
-// setLength sets the Content-Length of a regular file to the number of its unread bytes.
-func setLength(request *http.Request) {
-	file, ok := request.Body.(*os.File)
-	if !ok || request.ContentLength != 0 {
+// setFile sets the Content-Length of a regular file to the number of its unread bytes. Each attempt reads these anew,
+// unless the transport may read on while the response is streamed.
+func (c *call) setFile(request *http.Request) {
+	file, _ := request.Body.(*os.File) // nil is no file
+	info, err := file.Stat()
+	at, failed := file.Seek(0, io.SeekCurrent)
+	if err != nil || failed != nil || !info.Mode().IsRegular() || info.Size() <= at {
 		return
 	}
-	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
-		if at, err := file.Seek(0, io.SeekCurrent); err == nil && info.Size() > at {
-			request.ContentLength = info.Size() - at
+	request.ContentLength = info.Size() - at
+	if !c.operation.streams() {
+		c.file = file
+		request.GetBody = func() (io.ReadCloser, error) {
+			return io.NopCloser(io.NewSectionReader(file, at, request.ContentLength)), nil
 		}
+		request.Body, _ = request.GetBody()
 	}
 }
 

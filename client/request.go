@@ -162,6 +162,6 @@ func (c *call) newRequest(ctx context.Context) (*http.Request, error) {
 	if c.content != nil || c.stream != nil {
 		request.Header["Content-Type"] = []string{c.contentType}
 	}
-	setLength(request)
+	c.setFile(request)
 	return request, nil
 }

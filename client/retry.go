@@ -108,10 +108,8 @@ func (a *attempt) uncertain() bool {
 
 // pause waits for delay. If ctx ends first, it returns the error of ctx joined with cause.
 func pause(ctx context.Context, delay time.Duration, cause error) error {
-	timer := time.NewTimer(delay)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(delay):
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("client: waiting to send again: %w: %w", ctx.Err(), cause)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/gen"
@@ -80,12 +81,9 @@ func wait[T any](
 
 // final reports whether no other status follows this one.
 func final(status string) bool {
-	switch status {
-	case string(gen.AvatarStatusPublished), string(gen.AvatarStatusFailed), string(gen.AvatarStatusConsentFailed),
-		string(gen.InferenceStatusSucceeded):
-		return true
-	}
-	return false
+	return slices.Contains([]string{
+		string(gen.AvatarStatusPublished), string(gen.AvatarStatusFailed), string(gen.AvatarStatusConsentFailed), string(gen.InferenceStatusSucceeded),
+	}, status)
 }
 
 // temporary reports whether a later poll may succeed. That is true for transient responses of the service and for any

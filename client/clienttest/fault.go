@@ -120,12 +120,9 @@ func Delay(d time.Duration) Fault {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			// net/http detects that the client disconnected only after the body was read.
 			body, _ := io.ReadAll(io.LimitReader(r.Body, maxRecorded))
-			r = r.Clone(r.Context())
 			r.Body = io.NopCloser(bytes.NewReader(body))
-			timer := time.NewTimer(d)
-			defer timer.Stop()
 			select {
-			case <-timer.C:
+			case <-time.After(d):
 				next.ServeHTTP(w, r)
 			case <-r.Context().Done():
 				panic(http.ErrAbortHandler)
