@@ -38,11 +38,10 @@ func (p *program) logoutCommand() *cli.Command {
 			}
 			defer unlock()
 			ended := p.endSession(ctx, file)
-			removed := os.Remove(file.path())
-			if errors.Is(removed, fs.ErrNotExist) {
-				removed = nil
+			if ended != nil && ctx.Err() != nil { // interrupted: another logout can still end the session
+				return ctx.Err()
 			}
-			return errors.Join(ended, removed)
+			return errors.Join(ended, os.RemoveAll(file.path())) // there may be none
 		})
 }
 

@@ -45,7 +45,7 @@ func TestLogin_storesTokensOnlyForTheUser(t *testing.T) {
 }
 
 // A logout ends the session, for a copy of its tokens, too. If the service cannot do that, the tokens are deleted
-// nevertheless, and the command says so.
+// nevertheless, and the command says so. If it is interrupted, it can be repeated.
 func TestLogout_endsTheSession(t *testing.T) {
 	t.Parallel()
 	s, p := startService(t)
@@ -70,6 +70,12 @@ func TestLogout_endsTheSession(t *testing.T) {
 		check(t, spoil(file.path()))
 		p.mustFail(t, exitFailure, name, "logout")
 		p.must(t, "", "logout") // there are no tokens
+	}
+	ctx, interrupt := context.WithCancel(t.Context())
+	stored.BaseURL = startFake(t, func(http.ResponseWriter, *http.Request) { interrupt(); panic(http.ErrAbortHandler) })
+	check(t, file.save(stored))
+	if code, _, _ := p.runWith(ctx, "", "logout"); code != exitInterrupted || try(file.load())(t) != stored {
+		t.Errorf("an interrupted logout ends with %d", code)
 	}
 }
 
