@@ -43,16 +43,14 @@ func ReadPassword(ctx context.Context, terminal int) (string, error) {
 // interruptible returns when ctx ends, even if read is still blocked. The process exits soon afterwards
 // and ends read.
 func interruptible(ctx context.Context, read func() (string, error)) (string, error) {
-	var line string
-	done := make(chan error, 1)
+	done := make(chan func() (string, error), 1)
 	go func() {
-		got, err := read()
-		line = got
-		done <- err
+		line, err := read()
+		done <- func() (string, error) { return line, err }
 	}()
 	select {
-	case err := <-done:
-		return line, err
+	case result := <-done:
+		return result()
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}

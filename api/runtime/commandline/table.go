@@ -14,6 +14,7 @@ import (
 type Table struct {
 	out  io.Writer
 	rows *tabwriter.Writer // nil for JSON
+	err  error             // of the JSON
 }
 
 // NewTable returns a table with a header, if columns are given.
@@ -31,7 +32,8 @@ func NewTable(out io.Writer, json bool, columns ...string) *Table {
 // Add adds a record: its JSON, or a row of cells as [Printable] returns them, with "-" for an empty one.
 func (t *Table) Add(record any, cells ...string) error {
 	if t.rows == nil {
-		return PrintJSON(t.out, record)
+		t.err = cmp.Or(t.err, PrintJSON(t.out, record))
+		return t.err
 	}
 	for i, cell := range cells {
 		cells[i] = cmp.Or(Printable(cell), "-")
@@ -40,10 +42,10 @@ func (t *Table) Add(record any, cells ...string) error {
 	return err
 }
 
-// Flush prints the rows.
+// Flush prints the rows. It also returns the error of an Add.
 func (t *Table) Flush() error {
 	if t.rows == nil {
-		return nil
+		return t.err
 	}
 	return t.rows.Flush()
 }

@@ -61,8 +61,5 @@ func (p *program) download(ctx context.Context, command *cli.Command, c *client.
 	if !command.Bool("json") {
 		return nil
 	}
-	return commandline.PrintJSON(p.Stdout, struct {
-		File string `json:"file"`
-		Size int64  `json:"size"`
-	}{name, size})
+	return commandline.PrintJSON(p.Stdout, map[string]any{"file": name, "size": size})
 }

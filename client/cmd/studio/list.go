@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"math"
 	"time"
@@ -67,7 +68,7 @@ func (p *program) list(ctx context.Context, command *cli.Command, c *client.Clie
 	most, limit := limits(command)
 	table := p.table(command, "ID", "STATUS", "CREATED", "TITLE")
 	return printRows(table, most, pages(ctx, command, c, k, limit), func(s *subject) []string {
-		return []string{s.id(), s.Status, stamp(s.CreatedAt), title(s.Title)}
+		return []string{s.id(), s.Status, when(s.CreatedAt), title(s.Title)}
 	})
 }
 
@@ -75,7 +76,8 @@ func (p *program) list(ctx context.Context, command *cli.Command, c *client.Clie
 // that the client does not know.
 func pages(ctx context.Context, command *cli.Command, c *client.Client, k kind, limit int) iter.Seq2[*subject, error] {
 	return func(yield func(*subject, error) bool) {
-		for more, cursor := true, (*string)(nil); more; {
+		seen := map[string]bool{}
+		for cursor := (*string)(nil); cursor == nil || *cursor != ""; seen[*cursor] = true {
 			var page struct {
 				Data       []*subject `json:"data"`
 				NextCursor *string    `json:"next_cursor"`
@@ -89,8 +91,11 @@ func pages(ctx context.Context, command *cli.Command, c *client.Client, k kind, 
 					return
 				}
 			}
-			cursor = page.NextCursor
-			more = gen.Or(cursor, "") != ""
+			cursor = new(gen.Or(page.NextCursor, ""))
+			if seen[*cursor] { // the list would never end
+				yield(nil, errors.New("the cursors of the list repeat"))
+				return
+			}
 		}
 	}
 }
@@ -148,4 +153,12 @@ func stamp(at *time.Time) string {
 		return ""
 	}
 	return at.Format(time.RFC3339)
+}
+
+// when returns a time in a document, in its own format if that is another one.
+func when(text *string) string {
+	if at, err := time.Parse(time.RFC3339, gen.Or(text, "")); err == nil {
+		return stamp(&at)
+	}
+	return gen.Or(text, "")
 }

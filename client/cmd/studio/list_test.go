@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -30,11 +31,10 @@ func TestList_printsRecordsAndDeleteRemovesThem(t *testing.T) {
 		}
 		return ids
 	}
-	if got := listed("--all"); !slices.Equal(got, ids) {
-		t.Errorf("listed are %v, want %v", got, ids)
-	}
-	if got := listed("--limit=2"); !slices.Equal(got, ids[:2]) {
-		t.Errorf("the newest two are %v, want %v", got, ids[:2])
+	for flag, want := range map[string][]string{"--all": ids, "--limit=2": ids[:2]} {
+		if got := listed(flag); !slices.Equal(got, want) {
+			t.Errorf("%s lists %v, want %v", flag, got, want)
+		}
 	}
 	if out := p.must(t, "", "lipsync", "delete", ids[0]) + p.must(t, "", "lipsync", "delete", "--json", ids[0]); out != `{"id":"`+ids[0]+`","deleted":true}` {
 		t.Errorf("deletions print %q", out)
@@ -46,20 +46,23 @@ func TestList_printsRecordsAndDeleteRemovesThem(t *testing.T) {
 	p.mustFail(t, exitNotFound, "404", "avatar", "delete", "unknown")
 }
 
-// A list ends with the page that has no cursor, and not with an empty one. Members that no program knows are printed.
+// A list ends with the page that has no cursor, and not with an empty one. Members that no program knows, or can read,
+// are printed.
 func TestList_continuesAfterAnEmptyPage(t *testing.T) {
 	t.Parallel()
 	pages := map[string]string{
-		"":    `{"data":[{"inference_id":"one","status":"failed","new":1}],"next_cursor":"two"}`,
+		"":    `{"data":[{"inference_id":"one","status":"failed","new":1,"progress":"half","created_at":"2026-01-12"}],"next_cursor":"two"}`,
 		"two": `{"data":[],"next_cursor":"three"}`, "three": `{"data":[{"inference_id":"three","status":"failed"}]}`,
 	}
 	p := answering(t, func(r *http.Request) string { return pages[r.FormValue("cursor")] })
 	for _, flag := range []string{"--all", "--limit=2"} {
-		want := `{"inference_id":"one","status":"failed","new":1}` + "\n" + `{"inference_id":"three","status":"failed"}`
+		want := `{"inference_id":"one","status":"failed","new":1,"progress":"half","created_at":"2026-01-12"}` + "\n" + `{"inference_id":"three","status":"failed"}`
 		if got := p.must(t, "", "video", "list", "--json", flag); got != want {
 			t.Errorf("%s lists %s", flag, got)
 		}
 	}
+	pages["three"] = pages[""] // which leads to the second page
+	p.mustFail(t, exitFailure, "the cursors of the list repeat", "video", "list", "--all")
 }
 
 // The voices of a language are listed, and a video can be spoken by one of them.
@@ -122,17 +125,13 @@ func TestWebhookTest_saysWhatHappened(t *testing.T) {
 func TestService_namesItsAddressIfItHasNoTLS(t *testing.T) {
 	t.Parallel()
 	for _, cause := range []error{io.EOF, tls.RecordHeaderError{Msg: "no TLS"}} { // what a server without TLS does
-		closed := unreachable{brokenTransport{cause}}
+		closed := unreachable{&http.Transport{Proxy: func(*http.Request) (*url.URL, error) { return nil, cause }}}
 		_, err := closed.RoundTrip(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "https://localhost/", nil))
 		if err == nil || !strings.Contains(err.Error(), "begins with http://") {
 			t.Errorf("error %v", err)
 		}
 	}
 }
-
-type brokenTransport struct{ err error }
-
-func (b brokenTransport) RoundTrip(*http.Request) (*http.Response, error) { return nil, b.err }
 
 // Whoever registers a URL at which nothing listens learns how to see events nevertheless.
 func TestEndpoint_listNamesListenIfNothingListens(t *testing.T) {

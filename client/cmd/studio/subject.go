@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -19,18 +18,18 @@ import (
 type subject struct {
 	document json.RawMessage // of the service
 
-	AvatarID      string     `json:"avatar_id"`
-	InferenceID   string     `json:"inference_id"`
-	Status        string     `json:"status"`
-	Title         *string    `json:"title"`
-	Progress      *float64   `json:"progress"` // in percent
-	ProgressStage *string    `json:"progress_stage"`
-	SecondsLeft   *int       `json:"seconds_left"`
-	FailureReason *string    `json:"failure_reason"`
-	Video         *string    `json:"video"`     // of a video
-	VideoURL      *string    `json:"video_url"` // of a lip-sync
-	CreatedAt     *time.Time `json:"created_at"`
-	UpdatedAt     *time.Time `json:"updated_at"`
+	AvatarID      string   `json:"avatar_id"`
+	InferenceID   string   `json:"inference_id"`
+	Status        string   `json:"status"`
+	Title         *string  `json:"title"`
+	Progress      *float64 `json:"progress"` // in percent
+	ProgressStage *string  `json:"progress_stage"`
+	SecondsLeft   *int     `json:"seconds_left"`
+	FailureReason *string  `json:"failure_reason"`
+	Video         *string  `json:"video"`     // of a video
+	VideoURL      *string  `json:"video_url"` // of a lip-sync
+	CreatedAt     *string  `json:"created_at"`
+	UpdatedAt     *string  `json:"updated_at"`
 
 	Checks []gen.AvatarProcessingResult `json:"checks"` // of the inputs of a video or a lip-sync
 }
@@ -57,11 +56,13 @@ func (s *subject) failed() bool {
 	return s.Status == string(gen.AvatarStatusFailed) || s.Status == string(gen.AvatarStatusConsentFailed)
 }
 
-// UnmarshalJSON keeps the document, which may have members that the program does not know.
-func (s *subject) UnmarshalJSON(document []byte) error {
+// UnmarshalJSON keeps the document, which may have members that the program does not know. What it cannot read is left
+// out, as in the client.
+func (s *subject) UnmarshalJSON(document []byte) error { //nolint:unparam // json.Unmarshaler
 	type members subject
 	s.document = bytes.Clone(document)
-	return json.Unmarshal(document, (*members)(s))
+	_ = json.Unmarshal(document, (*members)(s))
+	return nil
 }
 
 // MarshalJSON returns the document.
@@ -111,8 +112,8 @@ func (p *program) show(ctx context.Context, command *cli.Command, c *client.Clie
 		{"reason", gen.Or(s.FailureReason, "")},
 		{"warning", s.warnings()},
 		{"video", gen.Or(cmp.Or(s.Video, s.VideoURL), "")},
-		{"created", stamp(s.CreatedAt)},
-		{"updated", stamp(s.UpdatedAt)},
+		{"created", when(s.CreatedAt)},
+		{"updated", when(s.UpdatedAt)},
 	} {
 		if row[1] != "" {
 			_ = table.Add(nil, row...) // Flush returns write errors

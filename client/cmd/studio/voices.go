@@ -22,9 +22,7 @@ func (p *program) listVoices(ctx context.Context, command *cli.Command, c *clien
 	}
 	table := p.table(command, "ID", "LANGUAGE", "GENDER", "NAME")
 	for _, v := range list.Data {
-		if err := table.Add(v, v.VoiceID, v.Language, gen.Or(v.Gender, ""), v.Name); err != nil {
-			return err
-		}
+		_ = table.Add(v, v.VoiceID, v.Language, gen.Or(v.Gender, ""), v.Name) // Flush returns write errors
 	}
 	return table.Flush()
 }

@@ -34,9 +34,7 @@ func (p *program) webhookSecrets(
 		}
 		table := p.table(command)
 		for _, secret := range list.Data {
-			if err := table.Add(secret, secret.Secret); err != nil {
-				return err
-			}
+			_ = table.Add(secret, secret.Secret) // Flush returns write errors
 		}
 		return table.Flush()
 	}
