@@ -146,8 +146,8 @@ func TestVerdicts_areComplete(t *testing.T) {
 	t.Parallel()
 	levels := severities()
 	for _, rule := range checker.GetAllRules() {
-		level, ok := levels[rule.Id]
-		if !ok {
+		level := levels[rule.Id]
+		if level == 0 { // or its verdict is another word
 			t.Errorf("verdicts.txt has no verdict on %s, which oasdiff takes for %s", rule.Id, rule.Level)
 		}
 		delete(levels, rule.Id)
@@ -158,11 +158,6 @@ func TestVerdicts_areComplete(t *testing.T) {
 	}
 	for id := range levels {
 		t.Errorf("oasdiff no longer knows %s", id)
-	}
-	for line := range strings.Lines(verdicts) {
-		if verdict := strings.Fields(line)[0]; verdict != "breaks" && verdict != "fits" {
-			t.Errorf("the verdict %s", verdict)
-		}
 	}
 }
 
