@@ -27,12 +27,12 @@ type reach string
 
 const (
 	public  reach = "needs no key"
-	service reach = "is the same for all keys"            // it concerns no record and not the account
-	creates reach = "creates a record in the workspace"   // of the key
-	lists   reach = "lists records of the workspace"      // of the key
-	follows reach = "streams events of the workspace"     // of the key
-	single  reach = "does not find other records"         // 404
-	account reach = "concerns the account: 403 for a key" // for one workspace
+	service reach = "is the same for all keys"                                                       // it concerns no record and not the account
+	creates reach = "creates a record in the workspace"                                              // of the key
+	lists   reach = "lists records of the workspace"                                                 // of the key
+	follows reach = "streams events of the workspace"                                                // of the key
+	single  reach = "does not find other records"                                                    // 404
+	account reach = "is in accountOperations of server/internal/api/auth/api_keys.go: 403 for a key" // for one workspace
 )
 
 // reaches has the operations of the document that are not public.
@@ -101,6 +101,8 @@ func (s *setup) operations() map[string]operation {
 				case !one.Value.Required:
 				case one.Value.In == "header":
 					c.header[one.Value.Name] = ids.Replace(example)
+				case one.Value.In == "path":
+					c.target = strings.Replace(c.target, "{"+one.Value.Name+"}", ids.Replace(example), 1)
 				default:
 					c.target += "?" + one.Value.Name + "=" + ids.Replace(example)
 				}
