@@ -43,8 +43,8 @@ type comparison struct {
 // compareOperations applies our own rules to the operations that both documents have.
 func compareOperations(before, after *openapi3.T) []finding {
 	c := comparison{before: before, after: after, compared: make(map[[4]any]bool), shown: make(map[*openapi3.Schema]bool)}
-	cover(before.Paths, after.Paths)
-	cover(after.Paths, before.Paths)
+	cover(before.Paths.Map(), after.Paths.Value, after.Paths.Set)
+	cover(after.Paths.Map(), before.Paths.Value, before.Paths.Set)
 	for _, path := range slices.Sorted(maps.Keys(before.Paths.Map())) {
 		for method, old := range before.Paths.Value(path).Operations() {
 			if item := after.Paths.Find(path); item != nil && item.GetOperation(method) != nil { // names of parameters may differ
@@ -59,23 +59,19 @@ func compareOperations(before, after *openapi3.T) []finding {
 	return c.breaks
 }
 
-// cover describes each status that another document describes, if a range or the default does. The status is the key or
-// its last line.
-func cover[V comparable](described, other interface {
-	Map() map[string]V
-	Value(key string) V
-	Set(key string, value V)
-}) {
+// cover describes each status of another document, if a range or the default does. The status is the key or its last
+// line.
+func cover[V comparable](other map[string]V, value func(string) V, set func(string, V)) {
 	var none V
-	for key := range other.Map() {
+	for key := range other {
 		at := strings.LastIndex(key, "\n") + 1
 		class := key[:min(at+1, len(key))]
-		found := cmp.Or(described.Value(key), described.Value(class+"XX"))
+		found := cmp.Or(value(key), value(class+"XX"))
 		if class[at:] >= "4" { // the default is for errors
-			found = cmp.Or(found, described.Value(key[:at]+"default"))
+			found = cmp.Or(found, value(key[:at]+"default"))
 		}
 		if found != none {
-			described.Set(key, found)
+			set(key, found)
 		}
 	}
 }
@@ -86,8 +82,8 @@ func (c *comparison) add(rule, format string, args ...any) {
 
 func (c *comparison) compare(method string, before, after *openapi3.Operation) {
 	c.security(before, after)
-	cover(before.Responses, after.Responses)
-	cover(after.Responses, before.Responses)
+	cover(before.Responses.Map(), after.Responses.Value, after.Responses.Set)
+	cover(after.Responses.Map(), before.Responses.Value, before.Responses.Set)
 	if isIdempotent(method, before) && !isIdempotent(method, after) {
 		c.add("idempotent-removed", "a request must no longer be repeated")
 	}
