@@ -129,7 +129,7 @@ func loadDocument(content []byte) (*load.SpecInfo, error) {
 // openItems hides that an array consists of itself, for which oasdiff would print a type without end.
 func openItems(array *openapi3.Schema) {
 	seen := make(map[*openapi3.Schema]bool)
-	for array.Items != nil {
+	for array != nil && array.Items != nil { // a component may be empty
 		seen[array] = true
 		if seen[array.Items.Value] {
 			array.Items = (&openapi3.Schema{AllOf: openapi3.SchemaRefs{array.Items}}).NewRef()

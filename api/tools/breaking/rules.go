@@ -179,7 +179,7 @@ func (c *comparison) content(body string, before, after openapi3.Content, sent b
 // members reports the values that a schema, and those in it, no longer allow, or, if the service sends them, did not
 // allow before, as far as oasdiff does not see it.
 func (c *comparison) members(at string, sent bool, before, after *openapi3.SchemaRef) {
-	if before == nil || after == nil {
+	if before == nil || after == nil || before.Value == nil || after.Value == nil { // a reference to itself
 		return
 	}
 	a, b := before.Value, after.Value
