@@ -67,6 +67,7 @@ func attack() {
 		name string
 		try  func() error
 	}{
+		{"root", func() error { return errors.Join(os.Mkdir("/"+v.Survivor, 0o700), os.Remove("/"+v.Survivor)) }},
 		{"environment", v.readEnvironment},
 		{"memory", v.readMemory},
 		{"signal", func() error { return syscall.Kill(v.PID, 0) }},
@@ -80,6 +81,7 @@ func attack() {
 		{"netlink", func() error { _, err := syscall.Socket(syscall.AF_NETLINK, syscall.SOCK_RAW, 0); return err }},
 		{"namespace", enterNamespace},
 		{"processes", startMany},
+		{"space", fillTemporary},
 		{"session", v.leaveSession},
 	} {
 		if a.try() == nil {
@@ -163,6 +165,12 @@ func startThreads() {
 	started.Wait()
 }
 
+// fillTemporary writes more to /tmp than its file system in memory has.
+func fillTemporary() error {
+	file, err := os.CreateTemp("/tmp", "")
+	return errors.Join(err, syscall.Fallocate(int(file.Fd()), 0, 0, 65<<20), os.Remove(file.Name()))
+}
+
 // leaveSession starts a process that is in no process group of the program.
 func (v victim) leaveSession() error {
 	child := exec.Command("sleep", v.Survivor)
@@ -175,7 +183,7 @@ func (v victim) leaveSession() error {
 func TestProcess_containsHostileRenderer(t *testing.T) {
 	t.Parallel()
 	harness.Need(t, "bwrap", "setpriv")
-	const all = "environment memory signal keys database media link passwd API admin netlink namespace processes session"
+	const all = "root environment memory signal keys database media link passwd API admin netlink namespace processes space session"
 	for name, test := range map[string]struct {
 		user    int
 		sandbox bool
@@ -184,7 +192,7 @@ func TestProcess_containsHostileRenderer(t *testing.T) {
 		"root in a sandbox":      {0, true, ""},
 		"user in a sandbox":      {65534, true, ""},
 		"root without a sandbox": {0, false, all},
-		"user without a sandbox": {65534, false, strings.TrimPrefix(all, "environment memory ")},
+		"user without a sandbox": {65534, false, strings.TrimPrefix(all, "root environment memory ")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
