@@ -68,27 +68,6 @@ func TestSend_handlesFaultsOverTCP(t *testing.T) {
 	}
 }
 
-// If the receiver closes the connection between two requests, at most one attempt fails, and no attempt sends
-// the event twice.
-func TestSend_failsOnceOnAClosedConnection(t *testing.T) {
-	t.Parallel()
-	const attempts = 10
-	server := faultserver.New(t, faultserver.Cut("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
-	s := newSender(t, sender.Config{})
-	delivered := 0
-	for range attempts {
-		attempt := s.Send(t.Context(), message(server.URL()))
-		if attempt.Delivered() {
-			delivered++
-		} else if attempt.Failure != sender.FailureReset {
-			t.Errorf("%+v", attempt)
-		}
-	}
-	if server.Count() != delivered || delivered == 0 {
-		t.Errorf("%d requests arrived, %d were delivered", server.Count(), delivered)
-	}
-}
-
 // All allocations during 64 hostile responses at once, including those of the receiver, are below 64 MiB.
 func TestSend_boundsMemoryUnderHostileResponses(t *testing.T) { // not parallel, because it measures the whole process
 	const timeout = 500 * time.Millisecond

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/standardwebhooks"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
 // The example of the Standard Webhooks specification.
@@ -24,18 +25,11 @@ const (
 	specSignature = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 )
 
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var check = harness.Check
 
 func mustSecret(t testing.TB, text string) standardwebhooks.Secret {
 	t.Helper()
-	secret, err := standardwebhooks.ParseSecret(text)
-	check(t, err)
-	return secret
+	return harness.Try(standardwebhooks.ParseSecret(text))(t)
 }
 
 func signed(id, timestamp, signature string) http.Header {

@@ -37,11 +37,9 @@ func setup(t *testing.T) *fixture {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { b.ServeHTTP(w, r) }))
 	t.Cleanup(web.Close)
 	b.url = web.URL
-	var err error
-	b.Store, err = media.Open(t.Context(), media.Config{
+	b.Store = try(media.Open(t.Context(), media.Config{
 		Bucket: "file:" + b.dir, PublicURL: web.URL, Key: []byte("key"), Now: b.clock.Now,
-	})
-	check(t, err)
+	}))(t)
 	t.Cleanup(func() { check(t, b.Close()) })
 	return b
 }

@@ -18,8 +18,7 @@ func TestStore_ServeHTTP_servesRegularFilesOnly(t *testing.T) {
 	b.write(key, "x")
 	outside := filepath.Join(t.TempDir(), "out.mp4")
 	check(t, os.WriteFile(outside, []byte("secret"), 0o600))
-	check(t, os.Mkdir(filepath.Join(b.dir, "uploads"), 0o700))
-	check(t, os.Mkdir(filepath.Join(b.dir, "uploads", "1"), 0o700))
+	check(t, os.MkdirAll(filepath.Join(b.dir, "uploads", "1"), 0o700))
 	check(t, syscall.Mkfifo(filepath.Join(b.dir, "uploads", "1", "pipe.mp4"), 0o600))
 	for name, target := range map[string]string{
 		"1/outside.mp4": outside, "1/inside.mp4": "../../" + key, "2": "../" + filepath.Dir(key), "3": filepath.Dir(outside),

@@ -30,8 +30,7 @@ func TestStore_makesNoDirectoryAnewThatIsGone(t *testing.T) {
 		}
 		return s, err
 	}
-	s, err := open(cfg)
-	check(t, err)
+	s := try(open(cfg))(t)
 	const missing = "uploads/2/file.jpg"
 	check(t, s.Write(t.Context(), key, strings.NewReader("content")))
 	if known, err := cfg.Places.KnowsPlace(t.Context(), cfg.Bucket+"/"); !known {
@@ -99,7 +98,7 @@ func TestStore_makesNoDirectoryAnewThatIsGone(t *testing.T) {
 		t.Errorf("another directory: %v", err)
 	}
 	deep := media.Config{Bucket: cfg.Bucket + strings.Repeat("/d", (4090-len(dir))/2), Key: cfg.Key, Places: cfg.Places} // its files cannot be written
-	_, err = open(deep)
+	_, err := open(deep)
 	if known, _ := cfg.Places.KnowsPlace(t.Context(), deep.Bucket+"/"); known || err == nil {
 		t.Errorf("a directory that cannot be marked is known: %v", err)
 	}

@@ -205,9 +205,8 @@ func setupIn(t *testing.T, dir, behaviour string, limits render.Limits) fixture 
 	cfg.AutoConsent = func(studio.Subject) bool { return true }
 	s := fixture{t: t, studio: studio.New(cfg), media: cfg.Media.(*memstore.Media), log: &harness.Buffer{}, dir: dir}
 	s.user = studiotest.AddUser(t, s.studio, "ada@example.com")
-	self, err := os.Executable()
-	check(t, err)
-	s.Exec, err = render.NewExec(t.Context(), render.ExecConfig{
+	self := try(os.Executable())(t)
+	s.Exec = try(render.NewExec(t.Context(), render.ExecConfig{
 		Program: []string{self, "program", behaviour}, Limits: limits, Directory: s.dir, Studio: s.studio,
 		Fetch: func(_ context.Context, _ studio.Subject, url string, file *os.File) error {
 			if url == "https://example.com/404" {
@@ -217,8 +216,7 @@ func setupIn(t *testing.T, dir, behaviour string, limits render.Limits) fixture 
 			return err
 		},
 		Logger: slog.New(slog.NewTextHandler(s.log, nil)),
-	})
-	check(t, err)
+	}))(t)
 	t.Cleanup(func() {
 		check(t, s.Close())
 		if left, _ := os.ReadDir(s.dir); len(left) != 0 {
@@ -306,9 +304,8 @@ func TestExec_namesSimulatedAvatar(t *testing.T) {
 	if len(avatar.Rendering.Checks) != 1 || !strings.Contains(avatar.Rendering.Checks[0].Message, "simulated") {
 		t.Errorf("the avatar is %+v", avatar)
 	}
-	video, err := s.studio.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: s.user.ID, Request: []byte(`{"text":"Hello"}`)})
-	check(t, err)
-	_, err = s.Render(t.Context(), video)
+	video := try(s.studio.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: s.user.ID, Request: []byte(`{"text":"Hello"}`)}))(t)
+	_, err := s.Render(t.Context(), video)
 	if failure, ok := errors.AsType[*studio.RenderError](err); !ok || failure.Retry || !strings.Contains(failure.Reason, "The avatar is simulated") {
 		t.Errorf("error is %v", err)
 	}
@@ -430,8 +427,7 @@ func TestNewExec_removesStaleDirectories(t *testing.T) {
 	dead := filepath.Join(s.dir, "studiod-render-1")
 	check(t, os.MkdirAll(filepath.Join(dead, "work-1", "output"), 0o700))
 	check(t, os.WriteFile(filepath.Join(dead, "lock"), nil, 0o600))
-	second, err := render.NewExec(t.Context(), render.ExecConfig{Program: []string{"true"}, Directory: s.dir})
-	check(t, err)
+	second := try(render.NewExec(t.Context(), render.ExecConfig{Program: []string{"true"}, Directory: s.dir}))(t)
 	defer func() { check(t, second.Close()) }()
 	if _, err := os.Stat(dead); !os.IsNotExist(err) {
 		t.Errorf("%s is still there, %v", dead, err)
@@ -439,8 +435,7 @@ func TestNewExec_removesStaleDirectories(t *testing.T) {
 	if all, _ := os.ReadDir(s.dir); len(all) != 2 {
 		t.Errorf("directories %v", all)
 	}
-	_, err = render.NewExec(t.Context(), render.ExecConfig{Program: []string{"/no/such/program"}, Directory: s.dir})
-	if err == nil {
+	if _, err := render.NewExec(t.Context(), render.ExecConfig{Program: []string{"/no/such/program"}, Directory: s.dir}); err == nil {
 		t.Error("NewExec accepts a program that does not exist")
 	}
 }

@@ -35,14 +35,12 @@ func beside(t *testing.T, streamed string, test func(c *crowd)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := &crowd{t: t, bodies: NewBodies(streamed), released: make(chan struct{})}
-		var err error
-		c.handler, err = server.New(c, server.Config{
+		c.handler = harness.Try(server.New(c, server.Config{
 			Authenticator: server.AuthenticatorFunc(func(_ context.Context, token string) (server.Principal, error) {
 				return server.Principal{UserID: token}, nil
 			}),
 			Admit: c.bodies.Admit, Middleware: []gen.StrictMiddlewareFunc{c.bodies.Middleware},
-		})
-		harness.Check(t, err)
+		}))(t)
 		test(c)
 		c.all.Wait()
 	})

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -47,12 +48,10 @@ func newMachine(t *testing.T, place, dsn string, keys *keyring.Keyring) *machine
 	if !m.store.Shared() {
 		scratch = filepath.Join(t.TempDir(), "scratch")
 	}
-	var err error
-	m.Backup, err = Open(t.Context(), Config{
+	m.Backup = try(Open(t.Context(), Config{
 		Place: place, Scratch: scratch, Store: m.store, Media: m.media, Keys: keys,
 		Logger: slog.New(slog.NewTextHandler(m.log, nil)), Now: m.clock.Now,
-	})
-	check(t, err)
+	}))(t)
 	t.Cleanup(func() { check(t, m.Close()) })
 	return m
 }
@@ -121,15 +120,11 @@ func TestBackup_duringWritesIsComplete(t *testing.T) {
 	t.Parallel()
 	place := "file:" + t.TempDir()
 	m := newMachine(t, place, studiotest.NewSQLite(t), nil)
-	done, begun := make(chan struct{}), make(chan struct{})
+	var done atomic.Bool
+	begun := make(chan struct{})
 	var writing sync.WaitGroup
 	writing.Go(func() {
-		for i := 0; ; i++ {
-			select {
-			case <-done:
-				return
-			default:
-			}
+		for i := 0; !done.Load(); i++ {
 			id := fmt.Sprintf("u%d", i)
 			if err := errors.Join(m.media.Write(m.t.Context(), "results/"+id+"/out.mp4", strings.NewReader(id)), m.addUser(id)); err != nil {
 				t.Error(err)
@@ -144,7 +139,7 @@ func TestBackup_duringWritesIsComplete(t *testing.T) {
 	for range 3 {
 		m.backUpAfter(time.Hour)
 	}
-	close(done)
+	done.Store(true)
 	writing.Wait()
 	db, files := restoreAt(t, m, "latest", nil)
 	n := 0
@@ -160,8 +155,7 @@ func TestBackup_duringWritesIsComplete(t *testing.T) {
 	if n < 20 {
 		t.Errorf("%d users are restored", n)
 	}
-	violations, err := db.Check(t.Context())
-	if check(t, err); len(violations) > 0 {
+	if violations := try(db.Check(t.Context()))(t); len(violations) > 0 {
 		t.Errorf("the restored database: %v", violations)
 	}
 }
@@ -309,8 +303,7 @@ func TestBackup_brokenOneDoesNotCount(t *testing.T) {
 	if m.backUpAfter(time.Hour); len(m.keys(folder)) != 2 {
 		t.Error("the backup is not repeated")
 	}
-	_, err := studiotest.OpenSQL(t, dsn).ExecContext(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (999999, 1)")
-	check(t, err)
+	try(studiotest.OpenSQL(t, dsn).ExecContext(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (999999, 1)"))(t)
 	m.clock.Add(time.Hour)
 	if err := m.wantFailure("check"); !errors.Is(err, store.ErrNewer) || len(m.keys(folder)) != 2 {
 		t.Errorf("the check fails with %v", err)

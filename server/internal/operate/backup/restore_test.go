@@ -27,8 +27,7 @@ import (
 func restoreAt(t *testing.T, m *machine, at string, keys *keyring.Keyring) (*store.Store, *media.Store) {
 	t.Helper()
 	dsn, files := "sqlite:"+filepath.Join(t.TempDir(), "new", "studio.db"), openMedia(t, t.TempDir())
-	_, err := Restore(t.Context(), Restoration{Place: m.cfg.Place, At: at, Database: dsn, Media: files, Keys: keys, Now: m.clock.Now})
-	check(t, err)
+	try(Restore(t.Context(), Restoration{Place: m.cfg.Place, At: at, Database: dsn, Media: files, Keys: keys, Now: m.clock.Now}))(t)
 	left := try(filepath.Glob(strings.TrimPrefix(dsn, "sqlite:") + ".*"))(t)
 	if len(left) > 1 { // the lock
 		t.Errorf("%v are left", left)
@@ -147,10 +146,9 @@ func TestRestore_findsDamage(t *testing.T) {
 			copies := m.keys(mediaFolder)
 			check(t, os.Truncate(filepath.Join(dir, copies[1]), 250))
 			var forged bytes.Buffer
-			w, err := age.Encrypt(&forged, forger(m.sealer.installation))
-			check(t, err)
-			_, err = io.WriteString(w, "forged")
-			check(t, errors.Join(err, w.Close()))
+			w := try(age.Encrypt(&forged, forger(m.sealer.installation)))(t)
+			try(io.WriteString(w, "forged"))(t)
+			check(t, w.Close())
 			check(t, os.WriteFile(filepath.Join(dir, copies[2]), forged.Bytes(), 0o600))
 			moved := filepath.Join(dir, copies[3])
 			check(t, errors.Join(os.Rename(moved, moved+".age"), os.Symlink(moved+".age", moved)))
