@@ -68,8 +68,11 @@ func (c *Console) requireSession(page page) http.Handler {
 				endStream(w, r) // a redirect would make the browser reconnect forever
 			case r.Method != http.MethodPost:
 				query := url.Values{"next": {r.URL.RequestURI()}}
-				if s.token != "" {
+				switch {
+				case s.token != "":
 					query.Set("done", "signed-out")
+				case strings.Contains(r.Referer(), loginPath): // a login has led here
+					query.Set("done", "no-cookie")
 				}
 				http.Redirect(w, r, loginPath+"?"+query.Encode(), http.StatusSeeOther)
 			default:

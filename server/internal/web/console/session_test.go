@@ -37,7 +37,8 @@ func TestSession_startsAtLoginAndEndsAtLogout(t *testing.T) {
 	v.post("/console/logout", nil).want(t, http.StatusOK, "<h1>Sign in</h1>")
 	out := v.get("/console/avatars")
 	out.want(t, http.StatusOK, "<h1>Sign in</h1>")
-	out.wantNone(t, "Your session has ended.")
+	out.wantNone(t, "Your session has ended.", "cookie")
+	v.send(http.MethodGet, "/console/avatars", "", "", "Referer", s.URL+"/console/login?next=/console").want(t, http.StatusOK, "Your browser has not kept the cookie")
 	v.http.Jar.SetCookies(try(url.Parse(s.URL+"/console"))(t), old) // an attacker has a copy
 	v.get("/console/avatars").want(t, http.StatusOK, "<h1>Sign in</h1>", "Your session has ended.")
 	live := v.get("/console/avatars/live")
