@@ -146,7 +146,7 @@ func TestBrowser_pagesAreAccessible(t *testing.T) {
 		if page.fails {
 			tab.Faults() // the error status
 		}
-		tab.Do(chromedp.Evaluate[chromedp.Void](`for (const e of document.querySelectorAll("details")) e.open = true`))
+		tab.Do(chromedp.Evaluate[chromedp.Void](`for (const e of document.querySelectorAll("details")) e.open = true; scrollTo(0, 0)`))
 		tab.Inspect(page.name)
 		if lost := browsertest.Read(tab, chromedp.Evaluate[int](
 			`document.querySelectorAll("[sse-connect] [sse-swap] :is(a, button, input, summary, [tabindex]):not([id], [tabindex='-1'])").length`)); lost != 0 {
