@@ -75,9 +75,9 @@ func (s *Service) Endpoints(ctx context.Context, userID, cursor string, limit in
 }
 
 // SetEndpoint pauses or enables an endpoint of a user, and returns it. While it is paused, its events wait in order and
-// keep their remaining attempts. enabled ends the pause by the user, and a disablement. It does not end a pause by an
-// operator: the state of the endpoint that it returns is then still paused. The error is [ErrNotFound] if the user has
-// no such endpoint.
+// keep their remaining attempts. enabled ends the pause of the endpoint, and a disablement. It does not end a pause of
+// all deliveries: the state of the endpoint that it returns is then still paused. The error is [ErrNotFound] if the
+// user has no such endpoint.
 func (s *Service) SetEndpoint(ctx context.Context, userID, endpointID string, enabled bool) (Endpoint, error) {
 	url, err := s.endpointURL(ctx, userID, endpointID)
 	if err != nil {

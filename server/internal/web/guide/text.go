@@ -24,10 +24,10 @@ func (p Page) Text() string {
 			out.WriteString("# " + heading + "\n")
 		case *ast.List:
 			for item := block.FirstChild(); item != nil; item = item.NextSibling() {
-				out.WriteString("  - " + indent(p.inline(item), "    ")[4:])
+				out.WriteString("  - " + indent(p.inline(item))[4:])
 			}
 		case *ast.FencedCodeBlock:
-			out.WriteString(indent(strings.ReplaceAll(string(block.Lines().Value(p.source)), "\t", "    "), "    "))
+			out.WriteString(indent(strings.ReplaceAll(string(block.Lines().Value(p.source)), "\t", "    ")))
 		default:
 			out.WriteString(p.inline(block) + "\n")
 		}
@@ -35,11 +35,11 @@ func (p Page) Text() string {
 	return out.String()
 }
 
-// indent returns lines with a prefix.
-func indent(lines, prefix string) string {
+// indent returns lines with four spaces before each.
+func indent(lines string) string {
 	var out strings.Builder
 	for line := range strings.Lines(lines) {
-		out.WriteString(strings.TrimRight(prefix+line, " \n") + "\n")
+		out.WriteString(strings.TrimRight("    "+line, " \n") + "\n")
 	}
 	return out.String()
 }

@@ -66,14 +66,14 @@ func (p *process) open() (io.Reader, error) {
 	return output, p.Start()
 }
 
-// output returns what the process writes. After limit bytes it kills the process.
-func (p *process) output(limit int64) ([]byte, error) {
+// output returns what ffprobe writes. After maxProbed bytes it kills the process.
+func (p *process) output() ([]byte, error) {
 	output, err := p.open()
 	if err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(io.LimitReader(output, limit))
-	if err != nil || int64(len(data)) == limit {
+	data, err := io.ReadAll(io.LimitReader(output, maxProbed))
+	if err != nil || len(data) == maxProbed {
 		p.stop()
 		return data, err
 	}

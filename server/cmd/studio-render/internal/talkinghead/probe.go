@@ -78,14 +78,14 @@ func (m *media) probe(ctx context.Context, name string) error {
 		args = append(args, "-read_intervals", "%+#1") // of its first frame
 	}
 	p := newProcess(limited, "ffprobe", args...)
-	output, err := p.output(maxProbed)
+	output, err := p.output()
 	if badInput(err) && !m.picture {
 		// ffprobe fails if it may not open a decoder for each stream. It opens all of them now, and decodes with the
 		// list.
 		var all string
 		if all, err = decoders(limited); err == nil {
 			args = append(args, "-vcodec_whitelist", all, "-acodec_whitelist", all, "-scodec_whitelist", all)
-			output, err = newProcess(limited, "ffprobe", args...).output(maxProbed)
+			output, err = newProcess(limited, "ffprobe", args...).output()
 		}
 	}
 	switch {
@@ -157,7 +157,7 @@ func accepted(s *stream, name string) error {
 
 // decoders returns the list of the decoders of ffmpeg.
 func decoders(ctx context.Context) (string, error) {
-	output, err := newProcess(ctx, "ffprobe", "-v", "error", "-decoders").output(maxProbed)
+	output, err := newProcess(ctx, "ffprobe", "-v", "error", "-decoders").output()
 	if err != nil {
 		return "", err
 	}
