@@ -43,63 +43,65 @@ func eventConditions(f studio.EventFilter, order studio.EventOrder, after studio
 	return where
 }
 
-// Events reads on PostgreSQL only what survives a failover, because clients continue after what they have read. If few
-// events may match, it reads them in parts. One long part of a user is read at a time, so that many requests of one do
-// not take every connection from the others.
+// Events reads on PostgreSQL only what survives a failover, because clients continue after what they have read.
 func (s *Store) Events(
 	ctx context.Context, filter studio.EventFilter, order studio.EventOrder, after studio.Position, limit int,
 ) ([]studio.EventRecord, bool, error) {
-	direction := " DESC"
-	if order == studio.OldestFirst {
-		direction = ""
-	}
-	sorted := "e.created_at" + direction + ", e.id" + direction
-	if filter.SubjectID != "" { // the same order, by the index of the subject
-		sorted = "e.sequence" + direction
-	}
 	p := page[studio.EventRecord]{limit: limit}
-	release := func() {}
-	defer func() { release() }()
-	for scanned := 10 * limit; ; scanned = scannedEvents { // most may match, so the first part is short
-		part, end, from := filter, time.Time{}, "events e"
-		all := studio.EventFilter{UserID: filter.UserID, From: filter.From, To: filter.To}
-		if filter.State == studio.EventExhausted { // it has an index
-			all.State = filter.State
+	rest, err := s.eventsPart(ctx, &p, filter, order, after, 10*limit) // most may match, so the first part is short
+	for err == nil && !p.more && rest != nil {
+		rest, err = s.eventsPart(ctx, &p, *rest, order, studio.Position{}, scannedEvents)
+	}
+	return p.rows, p.more, err
+}
+
+// eventsPart adds events to a page. If few may match, it adds only those among the first scanned ones, and rest has all
+// others. It reads one long part of a user at a time, so that many requests of one do not take every connection.
+func (s *Store) eventsPart(
+	ctx context.Context, p *page[studio.EventRecord], filter studio.EventFilter, order studio.EventOrder, after studio.Position, scanned int,
+) (rest *studio.EventFilter, err error) {
+	if scanned >= scannedEvents {
+		release, err := s.scans.Acquire(ctx, filter.UserID)
+		if err != nil {
+			return nil, err
 		}
-		if filter != all && filter.ID == "" && filter.SubjectID == "" && filter.State != studio.EventPending {
-			where := eventConditions(all, order, after)
-			rows := where.parameter(scanned)
-			if err := queryRow(ctx, s.engine, []any{instant{&end}}, `SELECT e.created_at FROM events e`+where.where()+
-				` ORDER BY e.created_at`+direction+` LIMIT 1 OFFSET `+rows, where.args...); orZero(err) != nil {
-				return nil, false, err
-			}
-			if order == studio.OldestFirst && !end.IsZero() {
-				part.To, filter.From = end, end
-			} else if !end.IsZero() {
-				part.From, filter.To = end, end
-			}
-		}
-		where := eventConditions(part, order, after)
-		if filter.State == studio.EventPending && filter.ID == "" && filter.SubjectID == "" {
-			// Few of the events are pending, and the queue has their subjects. SQLite reads the left side of a CROSS
-			// JOIN first.
-			from = "deliveries q CROSS JOIN events e"
-			where.add("e.subject_id = q.subject_id AND e.sequence >= q.sequence")
-			where.filter("q.user_id = ?", filter.UserID)
-		}
-		rows := where.parameter(limit - len(p.rows) + 1)
-		err := p.query(ctx, confirmedQuerier{s.engine}, scanEvent, selectEvents(s.engine,
-			"FROM (SELECT e.* FROM "+from+where.where()+" ORDER BY "+sorted+" "+limitTo(rows)+")", sorted), where.args...)
-		if err != nil || p.more || end.IsZero() {
-			return p.rows, p.more, err
-		}
-		after = studio.Position{}
-		release()
-		if release, err = s.scans.Acquire(ctx, filter.UserID); err != nil {
-			release = func() {}
-			return nil, false, err
+		defer release()
+	}
+	part, from, direction := filter, "events e", " DESC"
+	last, next := &part.From, &filter.To
+	if order == studio.OldestFirst {
+		direction, last, next = "", &part.To, &filter.From
+	}
+	all := studio.EventFilter{UserID: filter.UserID, From: filter.From, To: filter.To}
+	if filter.State == studio.EventExhausted { // it has an index
+		all.State = filter.State
+	}
+	sorted, few := "e.created_at"+direction+", e.id"+direction, filter.ID != ""
+	if filter.SubjectID != "" { // the same order, by the index of the subject
+		sorted, few = "e.sequence"+direction, true
+	}
+	queued := filter.State == studio.EventPending && !few
+	if filter != all && !few && !queued {
+		where, end := eventConditions(all, order, after), time.Time{}
+		rows := where.parameter(scanned)
+		err := queryRow(ctx, s.engine, []any{instant{&end}}, `SELECT e.created_at FROM events e`+where.where()+
+			` ORDER BY e.created_at`+direction+` LIMIT 1 OFFSET `+rows, where.args...)
+		if err == nil {
+			*last, *next, rest = end, end, &filter
+		} else if orZero(err) != nil {
+			return nil, err
 		}
 	}
+	where := eventConditions(part, order, after)
+	if queued {
+		// Few are pending, and the queue has their subjects. SQLite reads the left side of a CROSS JOIN first.
+		from = "deliveries q CROSS JOIN events e"
+		where.add("e.subject_id = q.subject_id AND e.sequence >= q.sequence")
+		where.filter("q.user_id = ?", filter.UserID)
+	}
+	rows := where.parameter(p.limit - len(p.rows) + 1)
+	return rest, p.query(ctx, confirmedQuerier{s.engine}, scanEvent, selectEvents(s.engine,
+		"FROM (SELECT e.* FROM "+from+where.where()+" ORDER BY "+sorted+" "+limitTo(rows)+")", sorted), where.args...)
 }
 
 // confirmedQuerier is a querier whose results survive a failover.
@@ -172,11 +174,8 @@ func (s *Store) LastEvents(ctx context.Context, userIDs ...string) (map[string]t
 // Event returns one event, or studio.ErrNotFound.
 func (s *Store) Event(ctx context.Context, id string) (studio.EventRecord, error) {
 	events, _, err := s.Events(ctx, studio.EventFilter{ID: id}, studio.NewestFirst, studio.Position{}, 1)
-	if err != nil {
-		return studio.EventRecord{}, err
-	}
 	if len(events) == 0 {
-		return studio.EventRecord{}, studio.ErrNotFound
+		return studio.EventRecord{}, cmp.Or[error](err, studio.ErrNotFound)
 	}
-	return events[0], nil
+	return events[0], err
 }
