@@ -100,7 +100,6 @@ func (o *origins) free(origin *origin, now time.Time) (n int, at time.Time) {
 // beginAttempt counts an attempt that begins, until endAttempt.
 func (o *origins) beginAttempt(origin *origin, now time.Time) {
 	origin.inFlight++
-	origin.lastUsed = now
 	next := origin.nextStart
 	if next.Before(now) {
 		next = now

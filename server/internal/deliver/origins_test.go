@@ -85,13 +85,14 @@ func TestOrigins_restore_opensTheBreakerForTheRemainingPause(t *testing.T) {
 	} {
 		o, clock := newTestOrigins()
 		o.restore(store.Breaker{Origin: testOrigin, Until: clock.Now().Add(left), Pause: 30 * time.Second}, clock.Now(), clock.Now())
+		o.restore(store.Breaker{Origin: testOrigin, Until: clock.Now(), Pause: 30 * time.Second}, clock.Now(), clock.Now()) // is ignored
 		if want > 0 {
 			wantBegin(t, o, false)
 		}
 		clock.Add(want)
 		wantBegin(t, o, true)
 		wantBegin(t, o, false) // one probe
-		if opened, _ := o.endAttempt(testOrigin, originDown); opened != time.Minute {
+		if opened, _ := o.endAttempt(testOrigin, originDown); opened != time.Minute || o.recordFailure(o.get(testOrigin), clock.Now()) > 0 {
 			t.Errorf("after a probe that fails the breaker opens for %v", opened)
 		}
 	}
