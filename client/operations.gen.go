@@ -789,8 +789,8 @@ func (c *Client) GetWebhookSecrets(ctx context.Context, options ...CallOption) (
 // Pauses the deliveries to a URL, or enables them again. While a URL is paused, its events wait in
 // order, and none is lost. An attempt that is in progress is completed. Enabling a URL that the
 // service disabled, because its receiver responded with 410, delivers later events; the earlier ones
-// can be sent again with `POST /v1/events/replay`. A URL that an operator of the service paused stays
-// paused.
+// can be sent again with `POST /v1/events/replay`. While an operator of the service has paused all
+// deliveries, each URL stays paused.
 //
 // The operation is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrNotFound], [ErrRateLimited], [ErrServer].
