@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/standardwebhooks"
-	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
 // The example of the Standard Webhooks specification.
@@ -25,11 +24,18 @@ const (
 	specSignature = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 )
 
-var check = harness.Check
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 func mustSecret(t testing.TB, text string) standardwebhooks.Secret {
 	t.Helper()
-	return harness.Try(standardwebhooks.ParseSecret(text))(t)
+	secret, err := standardwebhooks.ParseSecret(text)
+	check(t, err)
+	return secret
 }
 
 func signed(id, timestamp, signature string) http.Header {
