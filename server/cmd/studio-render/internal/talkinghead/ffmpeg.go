@@ -83,8 +83,9 @@ func (p *process) output() ([]byte, error) {
 // says reports whether a text is in the end of its standard error, after the process has exited.
 func (p *process) says(text string) bool { return strings.Contains(string(p.problems.text), text) }
 
-// noThread is what ffmpeg says if it cannot start a thread, as at a limit of processes. The output opens an encoder.
-var noThread = regexp.MustCompile("Resource temporarily unavailable|opening encoder")
+// noThread is what ffmpeg says if it cannot start a thread, as at a limit of processes: for an encoder, it gives no
+// reason. ffprobe starts no threads, and its warnings quote what is in the file.
+var noThread = regexp.MustCompile("(?s)^ffmpeg: .*(Resource temporarily unavailable|opening encoder)")
 
 // badInput reports whether ffmpeg or ffprobe failed because of its input, and was not killed by a signal.
 func badInput(err error) bool {
