@@ -54,9 +54,9 @@ type EndpointStore interface {
 	Endpoint(ctx context.Context, userID, url string) (Endpoint, error)
 	// EndpointURLs returns up to limit webhook URLs of a user that follow after, in order.
 	EndpointURLs(ctx context.Context, userID, after string, limit int) ([]string, error)
-	// PauseEndpoint makes all events for a URL wait. It changes nothing if the user has paused the URL.
+	// PauseEndpoint makes all events for a URL wait until EnableEndpoint. It changes nothing if they do.
 	PauseEndpoint(ctx context.Context, userID, url string, now time.Time) error
-	// EnableEndpoint ends the pause by the user and makes the events for the URL due. If the URL is disabled, it
+	// EnableEndpoint ends a pause by PauseEndpoint and makes the events for the URL due. If the URL is disabled, it
 	// enables it.
 	EnableEndpoint(ctx context.Context, userID, url string) error
 }
