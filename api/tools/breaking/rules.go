@@ -34,7 +34,7 @@ type comparison struct {
 	operation     string
 	callback      bool // as in a finding
 	before, after *openapi3.T
-	compared      map[[4]any]bool // schemas, by operation and direction
+	compared      map[[5]any]bool // schemas, by operation or its callbacks, and direction
 	breaks        []finding
 	hide          []func()                  // what only one of the documents has
 	shown         map[*openapi3.Schema]bool // what elsewhere is compared
@@ -42,7 +42,7 @@ type comparison struct {
 
 // compareOperations applies our own rules to the operations that both documents have.
 func compareOperations(before, after *openapi3.T) []finding {
-	c := comparison{before: before, after: after, compared: make(map[[4]any]bool), shown: make(map[*openapi3.Schema]bool)}
+	c := comparison{before: before, after: after, compared: make(map[[5]any]bool), shown: make(map[*openapi3.Schema]bool)}
 	cover(before.Paths.Map(), after.Paths.Value, after.Paths.Set)
 	cover(after.Paths.Map(), before.Paths.Value, before.Paths.Set)
 	for _, path := range slices.Sorted(maps.Keys(before.Paths.Map())) {
@@ -183,7 +183,7 @@ func (c *comparison) members(at string, sent bool, before, after *openapi3.Schem
 		return
 	}
 	a, b := before.Value, after.Value
-	key := [4]any{c.operation, sent, a, b}
+	key := [5]any{c.operation, c.callback, sent, a, b}
 	if c.compared[key] {
 		return
 	}
