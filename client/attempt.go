@@ -23,6 +23,7 @@ type attempt struct {
 	response *http.Response // nil if the service did not respond
 	content  []byte         // body of the response, unless it is streamed
 	err      error
+	reports  *reportingBody // body of the request, or nil
 
 	// Parts of the attempt, here because that is one allocation.
 	sending sending

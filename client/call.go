@@ -84,6 +84,9 @@ func (c *call) sendAgain(ctx context.Context) (*attempt, error) {
 	for {
 		c.attempts++
 		a := c.attempt(ctx)
+		if a.err != nil || !c.operation.streams() {
+			a.reports.end()
+		}
 		a.record(c.into)
 		if a.err == nil {
 			return a, nil

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"sync"
 )
 
 // WithProgress calls report during a call, as follows:
@@ -44,18 +45,33 @@ func (c *call) setFile(request *http.Request) {
 	}
 }
 
-// reportingBody reports how much of a request body was read.
+// reportingBody reports how much of a request body was read. The transport may read on after an attempt has ended,
+// because the service responded early.
 type reportingBody struct {
 	io.ReadCloser
 	call        *call
 	done, total int64
+
+	reporting sync.Mutex
+	ended     bool
 }
 
 func (b *reportingBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if n > 0 {
+	b.reporting.Lock()
+	defer b.reporting.Unlock()
+	if n > 0 && !b.ended {
 		b.done += int64(n)
 		b.call.report(b.done, b.total)
 	}
 	return n, err
+}
+
+// end ends the reports. b may be nil.
+func (b *reportingBody) end() {
+	if b != nil {
+		b.reporting.Lock()
+		defer b.reporting.Unlock()
+		b.ended = true
+	}
 }

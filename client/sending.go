@@ -32,7 +32,8 @@ func (a *attempt) request(ctx context.Context) *http.Request {
 	case known, bare:
 	case request.Body != nil:
 		if c.progress != nil {
-			request.Body = &reportingBody{ReadCloser: request.Body, call: c, total: cmp.Or(request.ContentLength, -1)}
+			a.reports = &reportingBody{ReadCloser: request.Body, call: c, total: cmp.Or(request.ContentLength, -1)}
+			request.Body = a.reports
 		}
 		a.sending.state.Store(unread)
 		request.Body = &trackedBody{request.Body, &a.sending}
