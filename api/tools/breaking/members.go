@@ -96,7 +96,7 @@ func (all parts) add(p *openapi3.Parameter) {
 // addEncodings adds how the fields of forms are written.
 func (all parts) addEncodings(content openapi3.Content) {
 	for media, described := range content {
-		if described.Schema == nil || !strings.Contains(media, "form") {
+		if described.Schema == nil || !strings.Contains(media, "form") && !strings.HasPrefix(media, "multipart/") {
 			continue
 		}
 		names := slices.Collect(maps.Keys(described.Schema.Value.Properties))

@@ -169,8 +169,9 @@ func (c *comparison) content(body string, before, after openapi3.Content, sent b
 			c.members(body, sent, old.Schema, now.Schema)
 		}
 	}
-	for media := range after {
-		if sent && before.Get(media) == nil {
+	for media, now := range after {
+		old := before.Get(media) // or a range, or without parameters
+		if sent && before[media] == nil && (old == nil || isChanged(old.Schema, now.Schema)) {
 			c.add("media-type-added", "%s may be %s", body, media)
 		}
 	}
