@@ -14,7 +14,7 @@ import (
 type Table struct {
 	out  io.Writer
 	rows *tabwriter.Writer // nil for JSON
-	err  error             // of the JSON
+	err  error             // of the first Add that failed
 }
 
 // NewTable returns a table with a header, if columns are given.
@@ -31,23 +31,25 @@ func NewTable(out io.Writer, json bool, columns ...string) *Table {
 
 // Add adds a record: its JSON, or a row of cells as [Printable] returns them, with "-" for an empty one.
 func (t *Table) Add(record any, cells ...string) error {
-	if t.rows == nil {
-		t.err = cmp.Or(t.err, PrintJSON(t.out, record))
-		return t.err
+	switch {
+	case t.err != nil:
+	case t.rows == nil:
+		t.err = PrintJSON(t.out, record)
+	default:
+		for i, cell := range cells {
+			cells[i] = cmp.Or(Printable(cell), "-")
+		}
+		_, t.err = fmt.Fprintln(t.rows, strings.Join(cells, "\t"))
 	}
-	for i, cell := range cells {
-		cells[i] = cmp.Or(Printable(cell), "-")
-	}
-	_, err := fmt.Fprintln(t.rows, strings.Join(cells, "\t"))
-	return err
+	return t.err
 }
 
-// Flush prints the rows. It also returns the error of an Add.
+// Flush prints the rows. It also returns the error of an Add, after which nothing is added.
 func (t *Table) Flush() error {
 	if t.rows == nil {
 		return t.err
 	}
-	return t.rows.Flush()
+	return cmp.Or(t.err, t.rows.Flush())
 }
 
 // Printable escapes control characters and characters that change the direction of text.
