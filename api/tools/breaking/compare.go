@@ -105,20 +105,22 @@ func loadDocument(content []byte) (*load.SpecInfo, error) {
 	}
 	document.Webhooks = nil
 	seen := make(map[any]bool) // components and webhooks are shared
+	var contents []openapi3.Content
 	for _, item := range document.Paths.Map() {
 		for _, operation := range item.Operations() {
 			if body := operation.RequestBody; body != nil {
-				wrap(body.Value.Content, seen)
+				contents = append(contents, body.Value.Content)
 			}
 			for _, response := range operation.Responses.Map() {
 				if !seen[response.Value] {
-					content := withHeaders(response.Value)
-					wrap(content, seen)
-					response.Value.Content, response.Value.Headers = content, nil
-					seen[response.Value] = true
+					response.Value.Content, response.Value.Headers = withHeaders(response.Value), nil
+					contents, seen[response.Value] = append(contents, response.Value.Content), true
 				}
 			}
 		}
+	}
+	for _, content := range contents { // whose fields have been read
+		wrap(content, seen)
 	}
 	for _, name := range slices.Sorted(maps.Keys(document.Components.Schemas)) {
 		openItems(document.Components.Schemas[name].Value)
