@@ -2,6 +2,7 @@ package webhook_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -201,21 +202,24 @@ func TestReceiver_survivesFailingClaims(t *testing.T) {
 
 func TestNewMemoryClaims(t *testing.T) {
 	t.Parallel()
-	ctx, claims := t.Context(), webhook.NewMemoryClaims(2)
-	want := func(when string, want webhook.ClaimResult) {
-		t.Helper()
-		if got, err := claims.Claim(ctx, "a"); got != want || err != nil {
-			t.Errorf("%s: %v, error %v, want %v", when, got, err, want)
+	for size, kept := range map[int]int{2: 2, 0: 10_000} {
+		ctx, claims := t.Context(), webhook.NewMemoryClaims(size)
+		want := func(others int, when string, want webhook.ClaimResult) {
+			t.Helper()
+			for range others {
+				harness.Try(claims.Claim(ctx, rand.Text()))(t)
+			}
+			if got, err := claims.Claim(ctx, "a"); got != want || err != nil {
+				t.Errorf("%s, of %d: %v, error %v, want %v", when, kept, got, err, want)
+			}
 		}
+		want(0, "at first", webhook.Claimed)
+		want(kept, "taken", webhook.InProgress)
+		check(t, claims.Release(ctx, "a"))
+		want(1, "released", webhook.Claimed)
+		check(t, claims.Commit(ctx, "a"))
+		want(kept-1, "committed", webhook.Done)
+		check(t, claims.Release(ctx, "never claimed"))
+		want(kept+1, "forgotten", webhook.Claimed)
 	}
-	want("at first", webhook.Claimed)
-	want("taken", webhook.InProgress)
-	for _, id := range []string{"b", "c"} {
-		harness.Try(claims.Claim(ctx, id))(t)
-	}
-	check(t, claims.Release(ctx, "a"))
-	want("released", webhook.Claimed)
-	check(t, claims.Commit(ctx, "a"))
-	want("committed", webhook.Done)
-	check(t, claims.Release(ctx, "never claimed"))
 }
