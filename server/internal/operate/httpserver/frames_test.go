@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -70,6 +71,28 @@ func (c *peer) request(end bool) error {
 	return c.WriteHeaders(http2.HeadersFrameParam{StreamID: c.stream, BlockFragment: c.block, EndHeaders: true, EndStream: end})
 }
 
+// net/http enforces the limits that it announces.
+func TestListener_limitsHTTP2Connections(t *testing.T) {
+	t.Parallel()
+	serve(t, secureConfig(t, httpserver.Config{}), func(t *testing.T, p *pipes) {
+		missing := map[http2.Setting]bool{
+			{ID: http2.SettingMaxConcurrentStreams, Val: 100}: true, {ID: http2.SettingMaxFrameSize, Val: 16 << 10}: true,
+			{ID: http2.SettingInitialWindowSize, Val: 256 << 10}: true, {Val: 256 << 10}: true, // the last one is the window of the connection
+		}
+		newPeer(t, p, func(_ *http2.Framer, frame http2.Frame) {
+			switch frame := frame.(type) {
+			case *http2.SettingsFrame:
+				_ = frame.ForeachSetting(func(s http2.Setting) error { delete(missing, s); return nil })
+			case *http2.WindowUpdateFrame:
+				delete(missing, http2.Setting{Val: 65535 + frame.Increment})
+			}
+		})
+		if synctest.Wait(); len(missing) > 0 {
+			t.Errorf("the server does not announce %v", missing)
+		}
+	})
+}
+
 // A flood of any frame of which no handler reads much closes the connection soon, and no other one.
 func TestListener_closesConnectionsThatFloodWithFrames(t *testing.T) {
 	t.Parallel()
@@ -114,8 +137,7 @@ func TestListener_closesConnectionsThatFloodWithFrames(t *testing.T) {
 			serveHandler(t, secureConfig(t, httpserver.Config{}), func(_ http.ResponseWriter, r *http.Request) {
 				_, _ = io.Copy(io.Discard, r.Body)
 			}, func(t *testing.T, p *pipes) {
-				other := p.http2("192.0.2.2")
-				defer other.CloseIdleConnections()
+				other := p.http2(t, "192.0.2.2")
 				ask(t, other)
 				c := newPeer(t, p, func(*http2.Framer, http2.Frame) {})
 				if flood.before != nil {
@@ -139,7 +161,9 @@ func TestListener_closesConnectionsThatFloodWithFrames(t *testing.T) {
 func ask(t *testing.T, client http.RoundTripper) {
 	t.Helper()
 	answer := harness.Try(client.RoundTrip(post(t, nil)))(t)
-	harness.Try(io.Copy(io.Discard, answer.Body))(t)
+	if body := harness.Try(io.ReadAll(answer.Body))(t); answer.StatusCode != http.StatusOK {
+		t.Errorf("a request is answered %d %s", answer.StatusCode, body)
+	}
 	harness.Check(t, answer.Body.Close())
 }
 

@@ -72,6 +72,14 @@ func (c *caller) ask(request string) (*http.Response, string) {
 	return answer, string(body)
 }
 
+// get sends a request that must succeed.
+func (c *caller) get(t *testing.T) {
+	t.Helper()
+	if answer, body := c.ask(get); answer.StatusCode != http.StatusOK {
+		t.Errorf("a request is answered %d %s", answer.StatusCode, body)
+	}
+}
+
 // gone reports whether the connection is closed.
 func (c *caller) gone() bool {
 	synctest.Wait()
@@ -123,6 +131,9 @@ func serveHandler(t *testing.T, cfg httpserver.Config, handler http.HandlerFunc,
 			t.Error(err)
 		}
 		time.Sleep(time.Second) // net/http lingers on connections that it closes
+		if held := l.Held(); held != [4]int64{} {
+			t.Errorf("after its connections have ended, the listener holds %v", held)
+		}
 	})
 }
 
@@ -132,14 +143,9 @@ func TestListener_evictsTheLeastRecentlyActiveConnection(t *testing.T) {
 		first, second, third := p.dial("192.0.2.1"), p.dial("192.0.2.2"), p.dial("192.0.2.3")
 		for _, c := range []*caller{second, third, first} { // first is the most recently active one
 			time.Sleep(time.Second)
-			if answer, _ := c.ask(get); answer.StatusCode != http.StatusOK {
-				t.Fatal("no answer")
-			}
+			c.get(t)
 		}
-		newcomer := p.dial("192.0.2.4")
-		if answer, _ := newcomer.ask(get); answer.StatusCode != http.StatusOK {
-			t.Error("the new connection is not served")
-		}
+		p.dial("192.0.2.4").get(t)
 		if !second.gone() || first.gone() || third.gone() {
 			t.Errorf("gone are %v %v %v, want the second alone", first.gone(), second.gone(), third.gone())
 		}
@@ -153,9 +159,7 @@ func TestListener_aSlowBodyIsNoActivity(t *testing.T) {
 		for _, part := range []string{"POST / HTTP/1.1\r\nHost: a\r\nContent-", "Length: 9\r\n\r\n", "a", "b"} {
 			time.Sleep(time.Second)
 			if part == "a" { // later than the last activity of the slow connection
-				if answer, _ := asking.ask(get); answer.StatusCode != http.StatusOK {
-					t.Fatal("no answer")
-				}
+				asking.get(t)
 			}
 			_, _ = io.WriteString(dripping, part)
 		}
@@ -204,17 +208,18 @@ func TestListener_doesNotLimitATrustedProxy(t *testing.T) {
 	proxy := netip.MustParseAddr("2001:db8::1")
 	cfg := httpserver.Config{MaxConnections: 8, MaxConnectionsPerAddress: 2, Trusted: func(ip netip.Addr) bool { return ip == proxy }}
 	serve(t, cfg, func(t *testing.T, p *pipes) {
-		var proxied []*caller
+		neighbours, proxied := []*caller{p.dial("2001:db8::2"), p.dial("2001:db8::2")}, []*caller{}
+		time.Sleep(time.Second)
 		for range 6 {
 			proxied = append(proxied, p.dial("2001:db8::1"))
 		}
 		time.Sleep(time.Second)
-		neighbours := []*caller{p.dial("2001:db8::2"), p.dial("2001:db8::2")}
 		_ = p.dial("2001:db8::3") // in the same network, so a connection of that network is closed
 		if all, left := open(proxied), open(neighbours); all != 6 || left != 1 {
 			t.Errorf("%d of six connections of the proxy are left, and %d of two of the neighbours", all, left)
 		}
-		_ = p.dial("192.0.2.1") // the least recently active connection is one of the proxy
+		_ = p.dial("192.0.2.1") // the least recently active connection is the other neighbour
+		_ = p.dial("192.0.2.2") // now it is one of the proxy
 		if left := open(proxied); left != 5 {
 			t.Errorf("%d connections of the proxy are left, want 5", left)
 		}
@@ -226,17 +231,13 @@ func TestListener_doesNotEvictConnectionsBeingServed(t *testing.T) {
 	serveHandler(t, httpserver.Config{MaxConnections: 1}, func(http.ResponseWriter, *http.Request) { time.Sleep(30 * time.Second) },
 		func(t *testing.T, p *pipes) {
 			busy := p.dial("192.0.2.1")
-			answered := make(chan int)
-			go func() {
-				answer, _ := busy.ask(get)
-				answered <- answer.StatusCode
-			}()
+			harness.Try(io.WriteString(busy, get))(t)
 			synctest.Wait()
 			if answer, _ := p.dial("192.0.2.2").ask(""); answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") != "1" {
 				t.Errorf("the new one is answered %d", answer.StatusCode)
 			}
-			if status := <-answered; status != http.StatusOK {
-				t.Errorf("answered %d", status)
+			if answer, _ := busy.ask(""); answer.StatusCode != http.StatusOK {
+				t.Errorf("answered %d", answer.StatusCode)
 			}
 		})
 }
@@ -246,9 +247,8 @@ func TestListener_enforcesTheMinimumBodyRate(t *testing.T) {
 	for protocol, cfg := range map[string]httpserver.Config{"HTTP/1.1": {}, "HTTP/2.0": secureConfig(t, httpserver.Config{})} {
 		for _, slow := range []bool{true, false} {
 			serve(t, cfg, func(t *testing.T, p *pipes) {
-				client := p.http2("192.0.2.1")
+				client := p.http2(t, "192.0.2.1")
 				client.DialContext = func(context.Context, string, string) (net.Conn, error) { return p.raw("192.0.2.1"), nil }
-				defer client.CloseIdleConnections()
 				body, writer := io.Pipe()
 				sent := make(chan struct{})
 				go func() {
@@ -390,8 +390,7 @@ func TestListener_limitsTheNumberOfHeaders(t *testing.T) {
 		})
 	}
 	serve(t, secureConfig(t, httpserver.Config{}), func(t *testing.T, p *pipes) {
-		client := p.http2("192.0.2.1")
-		defer client.CloseIdleConnections()
+		client := p.http2(t, "192.0.2.1")
 		for n, want := range map[int]int{125: http.StatusOK, 126: http.StatusRequestHeaderFieldsTooLarge} { // the client adds three
 			request := post(t, nil)
 			request.Header["X"] = make([]string, n)

@@ -2,12 +2,12 @@ package httpserver_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -55,9 +55,8 @@ func eachProtocol(t *testing.T, cfg httpserver.Config, test func(t *testing.T, e
 		ended := new(atomic.Int32)
 		serveHandler(t, secureConfig(t, cfg), handler(ended), func(t *testing.T, p *pipes) {
 			test(t, ended, func(address string) fetch {
-				client := p.http2(address)
+				client := p.http2(t, address)
 				client.HTTP2.MaxReceiveBufferPerStream = 64 << 10
-				t.Cleanup(client.CloseIdleConnections)
 				return func(bytes int) *http.Response {
 					request := post(t, nil)
 					request.Method, request.URL.RawQuery = http.MethodGet, fmt.Sprintf("bytes=%d", bytes)
@@ -175,9 +174,8 @@ func TestListener_evictsHTTP2ConnectionsThatHardlyRead(t *testing.T) {
 			_, _ = w.Write(make([]byte, 100<<10))
 		}, func(t *testing.T, p *pipes) {
 			release = make(chan struct{}) // created inside the bubble
-			busy, dials := p.http2("192.0.2.1"), 0
+			busy, dials := p.http2(t, "192.0.2.1"), 0
 			busy.HTTP2.MaxReceiveBufferPerStream = 64 << 10
-			defer busy.CloseIdleConnections()
 			ask := func(client *http.Transport, wait string) error {
 				request := post(t, nil)
 				request.Header.Set("Wait", wait)
@@ -195,9 +193,8 @@ func TestListener_evictsHTTP2ConnectionsThatHardlyRead(t *testing.T) {
 			var all []*http.Transport
 			for i := range others + 1 { // one more than fits
 				time.Sleep(time.Millisecond)
-				other := counted(p.http2(fmt.Sprint("192.0.2.", 2+i)), &dials)
+				other := counted(p.http2(t, fmt.Sprint("192.0.2.", 2+i)), &dials)
 				all = append(all, other)
-				defer other.CloseIdleConnections()
 				harness.Check(t, ask(other, ""))
 			}
 			for _, other := range all[:min(unread, len(all))] {
@@ -213,32 +210,48 @@ func TestListener_evictsHTTP2ConnectionsThatHardlyRead(t *testing.T) {
 	}
 }
 
-// A stream cannot be reset on a connection that accepts no data.
+// A stream cannot be reset on a connection that accepts no data. A request that begins after the connection has ended
+// is refused, because it would count for ever.
 func TestListener_closesHTTP2ConnectionsThatAcceptNoData(t *testing.T) {
 	t.Parallel()
-	var closed atomic.Bool
-	serveHandler(t, secureConfig(t, httpserver.Config{MaxResponseBytes: 1}), func(w http.ResponseWriter, r *http.Request) {
-		context.AfterFunc(r.Context(), func() { closed.Store(true) })
-		_, _ = w.Write(make([]byte, 100<<10))
-	}, func(t *testing.T, p *pipes) {
-		deaf := tls.Client(p.raw("192.0.2.1"), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}, MaxVersion: tls.VersionTLS12})
-		harness.Check(t, deaf.HandshakeContext(t.Context()))
-		harness.Try(io.WriteString(deaf, http2.ClientPreface))(t)
-		framer := http2.NewFramer(deaf, nil)
-		_ = framer.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 20})
-		_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: getBlock(), EndHeaders: true, EndStream: true})
-		time.Sleep(time.Second)
-		if !closed.Load() {
-			t.Error("the connection stays open")
-		}
-	})
+	for limit, after := range map[int64]time.Duration{1: time.Second, 0: 70 * time.Second} { // while memory is scarce or not
+		var begun atomic.Pointer[http.Request]
+		serveHandler(t, secureConfig(t, httpserver.Config{MaxResponseBytes: limit}), func(w http.ResponseWriter, r *http.Request) {
+			begun.Store(r)
+			_, _ = w.Write(make([]byte, 100<<10))
+		}, func(t *testing.T, p *pipes) {
+			deaf := tls.Client(p.raw("192.0.2.1"), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}, MaxVersion: tls.VersionTLS12})
+			harness.Check(t, deaf.HandshakeContext(t.Context()))
+			harness.Try(io.WriteString(deaf, http2.ClientPreface))(t)
+			framer := http2.NewFramer(deaf, nil)
+			_ = framer.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 20})
+			_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: getBlock(), EndHeaders: true, EndStream: true})
+			time.Sleep(after)
+			late := begun.Load()
+			if late.Context().Err() == nil {
+				t.Fatalf("with a limit of %d bytes, the connection stays open", limit)
+			}
+			again := httptest.NewRecorder()
+			late.Context().Value(http.ServerContextKey).(*http.Server).Handler.ServeHTTP(again, late)
+			if again.Code != http.StatusServiceUnavailable {
+				t.Errorf("a late request is answered %d", again.Code)
+			}
+		})
+	}
 }
 
 // serveTCP serves a handler on a port of this machine.
 func serveTCP(t *testing.T, cfg httpserver.Config, handler http.HandlerFunc) (address string) {
 	t.Helper()
 	inner := harness.Try(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
-	l, s := httpserver.New(inner, cfg), &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
+	serveOn(t, inner, cfg, handler)
+	return inner.Addr().String()
+}
+
+// serveOn serves a handler outside of a bubble, until the test ends.
+func serveOn(t *testing.T, inner net.Listener, cfg httpserver.Config, handler http.HandlerFunc) {
+	t.Helper()
+	l, s := httpserver.New(inner, cfg), &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute, IdleTimeout: time.Hour}
 	l.Install(s)
 	served := make(chan struct{})
 	go func() {
@@ -249,7 +262,6 @@ func serveTCP(t *testing.T, cfg httpserver.Config, handler http.HandlerFunc) (ad
 		_ = s.Close()
 		<-served
 	})
-	return inner.Addr().String()
 }
 
 func TestListener_sendsLargeFiles(t *testing.T) {

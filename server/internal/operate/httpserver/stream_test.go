@@ -35,9 +35,7 @@ func TestListener_keepsSilentStreams(t *testing.T) {
 		}
 		time.Sleep(10*time.Minute - time.Second)                                  // most of an interval between heartbeats
 		for _, address := range []string{"192.0.2.2", "192.0.2.3", "192.0.2.4"} { // the third takes the place of the first
-			if answer, _ := p.dial(address).ask(get); answer.StatusCode != http.StatusOK {
-				t.Error("a new connection is not served")
-			}
+			p.dial(address).get(t)
 		}
 		if len(closed) > 0 {
 			t.Error("a silent stream is closed")
