@@ -58,7 +58,7 @@
 //
 // Three rules bound the workers:
 //
-//  1. The busy workers of a user in a class must not outnumber the free workers, so some stay free for the next user.
+//  1. A user gets a worker of a class while more are free than it has busy there, so some stay free for the next user.
 //  2. All origins that are not proven use at most three quarters of the workers together.
 //  3. If no worker is free, a user without a busy worker in the class gets an extra one. Including extra workers, at
 //     most four times Config.Workers are busy.
