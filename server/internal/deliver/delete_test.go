@@ -54,11 +54,10 @@ func TestSQLite_finishesTheErasureOfAProcessThatEnded(t *testing.T) {
 	onSQLite(t, func(s *fixture) {
 		victim := s.create()
 		check(s.t, s.db.RemoveUser(s.t.Context(), s.user.ID, time.Now()))
-		_, err := s.db.Subject(s.t.Context(), victim.ID)
-		check(s.t, err)
+		try(s.db.Subject(s.t.Context(), victim.ID))(s.t)
 		s.upkeep = true
 		s.work(2*time.Minute + time.Second)
-		_, err = s.db.Subject(s.t.Context(), victim.ID)
+		_, err := s.db.Subject(s.t.Context(), victim.ID)
 		harness.WantError(s.t, err, studio.ErrNotFound)
 	})
 }

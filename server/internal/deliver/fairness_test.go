@@ -80,8 +80,8 @@ func TestSQLite_longBacklogDelaysNoOtherReceiver(t *testing.T) {
 	})
 }
 
-// New origins that hang delay neither an untried origin nor a proven one, which has its concurrent attempts. They may
-// belong to one user or to more users than there are workers.
+// New origins that hang delay neither an untried origin nor a proven one, which has its concurrent attempts, nor their
+// user once another user has proven one. They may belong to one user or to more users than there are workers.
 func TestSQLite_untriedOriginsThatHangDelayNoOther(t *testing.T) {
 	t.Parallel()
 	crowds := []int{1, 300}
@@ -103,10 +103,17 @@ func TestSQLite_untriedOriginsThatHangDelayNoOther(t *testing.T) {
 					for i := range origins {
 						s.insert(tx, ids[i%users], 4, []string{fmt.Sprintf("https://%d.example.net/", i)})
 					}
+					s.insert(tx, ids[0], 1, []string{busyURL + "late"}) // after all others
 				})
 				s.workWhile(time.Duration(2*len(healthy)+10)*time.Second, func() {
 					time.Sleep(time.Second)
+					if n := len(s.receiver.deliveries()); users == 1 && n != 96 { // half of what he may use
+						s.t.Errorf("%d attempts of a user at once", n)
+					}
 					s.wantConcurrent()
+					if len(s.receiver.times(busyURL+"late")) == 0 {
+						s.t.Error("nothing is sent to an origin that another user has proven")
+					}
 					s.wantSoon(healthy...)
 					s.wantSoon(healthy...) // proven now
 				})
@@ -123,9 +130,7 @@ func TestSQLite_failingReceiversOfAUserDelayNoNewOneOfHis(t *testing.T) {
 		s.seed(20, hung...)
 		s.workWhile(time.Minute, func() {
 			time.Sleep(3*hungTime + time.Second) // the first attempts to all of them have failed
-			for i := range 10 {
-				s.wantSoon(fmt.Sprintf("https://%d.example.org/", i))
-			}
+			s.wantSoon(urls(60)[50:]...)
 		})
 	})
 }
@@ -144,7 +149,7 @@ func TestSQLite_slowReceiversOfAUserDelayNoOtherUser(t *testing.T) {
 }
 
 // A circuit breaker that is open stays open when the process restarts. When another daemon had the lanes meanwhile, its
-// breakers count, and what this one had read does not.
+// breakers count, and what this one had read does not. A breaker that has closed is forgotten.
 func TestDeliverer_Run_openBreakerSurvivesARestart(t *testing.T) {
 	onEachDatabase(t, func(s *fixture) {
 		s.receiver.answer = func(sender.Message, int) sender.Attempt { return sender.Attempt{Failure: sender.FailureConnect} }
@@ -162,7 +167,7 @@ func TestDeliverer_Run_openBreakerSurvivesARestart(t *testing.T) {
 		}
 		const other = "https://other.example.com/"
 		process := s.process()
-		defer start(process)()
+		stop := start(process)
 		time.Sleep(time.Second)
 		s.seed(1, other)
 		process.Retake(store.Flow{UserID: s.user.ID, Origin: studio.Origin(other)}, func() { // as another daemon does
@@ -172,6 +177,12 @@ func TestDeliverer_Run_openBreakerSurvivesARestart(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		if n := len(s.receiver.deliveries()); n != opened+1 {
 			s.t.Errorf("%d attempts are made after another daemon has delivered and its probe has failed", n-opened-1)
+		}
+		stop()
+		s.receiver.answer = nil
+		s.work(5 * time.Minute)
+		if open := try(s.db.Breakers(s.t.Context()))(s.t); len(open) > 0 {
+			s.t.Errorf("%+v is still stored after the origin has recovered", open)
 		}
 	})
 }

@@ -91,9 +91,8 @@ func (s *fixture) run(test func(s *fixture)) {
 
 func (s *fixture) open() {
 	s.t.Helper()
-	db := try(store.Open(s.t.Context(), s.dsn, store.Config{Exclusive: true, Delivers: true}))(s.t)
-	s.db = db
-	cfg := studiotest.Config(db, s.now)
+	s.db = try(store.Open(s.t.Context(), s.dsn, store.Config{Exclusive: true, Delivers: true}))(s.t)
+	cfg := studiotest.Config(s.db, s.now)
 	cfg.AutoConsent = func(studio.Subject) bool { return true }
 	s.studio = studio.New(cfg)
 }
@@ -225,11 +224,9 @@ func (s *fixture) create() studio.Subject {
 
 func (s *fixture) createFor(url string) studio.Subject {
 	s.t.Helper()
-	subject, err := s.studio.CreateAvatar(s.t.Context(), studio.Creation{
+	return try(s.studio.CreateAvatar(s.t.Context(), studio.Creation{
 		UserID: s.user.ID, Request: []byte(`{}`), Webhook: studio.Registration{URL: url, Enabled: true},
-	})
-	check(s.t, err)
-	return subject
+	}))(s.t)
 }
 
 func (s *fixture) wantStatuses(id string, want ...string) {

@@ -74,6 +74,12 @@ func TestOrigins_free_limitsTheAttempts(t *testing.T) {
 	if admitted < 500 || admitted > 510 {
 		t.Errorf("%d attempts in ten seconds, want 500 and up to 10 at once at the start", admitted)
 	}
+	for busy, want := range map[int]bool{7: true, 8: false} {
+		d := &Deliverer{Config: Config{Workers: 2}, busyWorkers: [classes]int{busy - 2, 1, 1}}
+		if got := d.mayOvercommit(new(user), proven); got != want {
+			t.Errorf("a user gets an extra worker beside %d: %t, want %t", busy, got, want)
+		}
+	}
 }
 
 // After a restart the breaker is open for the rest of its pause, and never longer than the pause, even if the
@@ -165,5 +171,18 @@ func TestOrigins_sweep_forgetsIdleOrigins(t *testing.T) {
 	o.sweep(clock.Now())
 	if len(o.all) != 1 {
 		t.Errorf("%d origins are remembered, want 1", len(o.all))
+	}
+}
+
+// Otherwise it would have more than its turn once its origin lets attempts pass.
+func TestDeliverer_reschedule_leavesABlockedFlowAsItIs(t *testing.T) {
+	t.Parallel()
+	d := &Deliverer{now: time.Now, queue: newQueue()}
+	f := d.queue.get(store.Flow{}, 0, newOrigins(Config{}).get)
+	f.loaded = make([]store.Delivery, 1)
+	f.origin.block(f, time.Time{})
+	d.reschedule(f)
+	if f.readyElement != nil {
+		t.Error("a blocked flow is ready")
 	}
 }
