@@ -41,7 +41,11 @@ func (p *program) logoutCommand() *cli.Command {
 			if ended != nil && ctx.Err() != nil { // interrupted: another logout can still end the session
 				return ctx.Err()
 			}
-			return errors.Join(ended, os.RemoveAll(file.path())) // there may be none
+			removed := os.Remove(file.path())
+			if errors.Is(removed, fs.ErrNotExist) {
+				removed = nil
+			}
+			return errors.Join(ended, removed)
 		})
 }
 
