@@ -69,8 +69,8 @@ func fileOf[T any](
 // An interrupted download resumes where it stopped. If the file has changed by then, Download fails,
 // because w has received a part of the other file. [Config].Retry limits the attempts that make no
 // progress, and [Config].Timeout limits the wait for the response and for each read. If the error is nil, w
-// has received the whole file. Download also fails if the URL of the file is http, unless BaseURL is http,
-// its host is loopback or AllowHTTP is set.
+// has received the whole file, unless the connection broke during a response that does not say how long it is.
+// Download also fails if the URL of the file is http, unless BaseURL is http, its host is loopback or AllowHTTP is set.
 func (c *Client) Download(ctx context.Context, file File, w io.Writer, options ...CallOption) error {
 	d := c.newDownload(file, options)
 	d.begin = func() error {

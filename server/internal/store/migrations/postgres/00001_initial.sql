@@ -314,7 +314,7 @@ CREATE INDEX alerts_sent ON alerts (sent_at);
 CREATE TABLE pauses (
     user_id   TEXT NOT NULL,
     url       TEXT NOT NULL,
-    by_user   BOOLEAN NOT NULL, -- or by an operator
+    by_user   BOOLEAN NOT NULL, -- false if an operator has paused all
     paused_at BIGINT NOT NULL,
     PRIMARY KEY (user_id, url, by_user)
 );

@@ -314,7 +314,7 @@ CREATE INDEX alerts_sent ON alerts (sent_at);
 CREATE TABLE pauses (
     user_id   TEXT NOT NULL,
     url       TEXT NOT NULL,
-    by_user   INTEGER NOT NULL, -- 1, or 0 for an operator
+    by_user   INTEGER NOT NULL, -- 1, or 0 if an operator has paused all
     paused_at INTEGER NOT NULL,
     PRIMARY KEY (user_id, url, by_user)
 ) STRICT, WITHOUT ROWID;
