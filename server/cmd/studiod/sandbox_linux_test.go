@@ -168,7 +168,10 @@ func startThreads() {
 // fillTemporary writes more to /tmp than its file system in memory has.
 func fillTemporary() error {
 	file, err := os.CreateTemp("/tmp", "")
-	return errors.Join(err, syscall.Fallocate(int(file.Fd()), 0, 0, 65<<20), os.Remove(file.Name()))
+	if err != nil {
+		return err
+	}
+	return errors.Join(syscall.Fallocate(int(file.Fd()), 0, 0, 65<<20), os.Remove(file.Name()))
 }
 
 // leaveSession starts a process that is in no process group of the program.
