@@ -43,14 +43,16 @@ func ReadPassword(ctx context.Context, terminal int) (string, error) {
 // interruptible returns when ctx ends, even if read is still blocked. The process exits soon afterwards
 // and ends read.
 func interruptible(ctx context.Context, read func() (string, error)) (string, error) {
-	done := make(chan func() (string, error), 1)
+	var line string
+	done := make(chan error, 1)
 	go func() {
-		line, err := read()
-		done <- func() (string, error) { return line, err }
+		got, err := read()
+		line = got
+		done <- err
 	}()
 	select {
-	case result := <-done:
-		return result()
+	case err := <-done:
+		return line, err
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
