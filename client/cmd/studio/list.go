@@ -77,7 +77,7 @@ func (p *program) list(ctx context.Context, command *cli.Command, c *client.Clie
 func pages(ctx context.Context, command *cli.Command, c *client.Client, k kind, limit int) iter.Seq2[*subject, error] {
 	return func(yield func(*subject, error) bool) {
 		seen := map[string]bool{}
-		for cursor := (*string)(nil); cursor == nil || *cursor != ""; seen[*cursor] = true {
+		for cursor := (*string)(nil); ; {
 			var page struct {
 				Data       []*subject `json:"data"`
 				NextCursor *string    `json:"next_cursor"`
@@ -91,11 +91,15 @@ func pages(ctx context.Context, command *cli.Command, c *client.Client, k kind, 
 					return
 				}
 			}
-			cursor = new(gen.Or(page.NextCursor, ""))
+			cursor = page.NextCursor
+			if gen.Or(cursor, "") == "" {
+				return
+			}
 			if seen[*cursor] { // the list would never end
 				yield(nil, errors.New("the cursors of the list repeat"))
 				return
 			}
+			seen[*cursor] = true
 		}
 	}
 }
