@@ -129,7 +129,7 @@ const maxConnections = 512
 // start starts a daemon with additional flags. Renderings take no time by default.
 func (s *setup) start(flags ...string) {
 	s.t.Helper()
-	s.d = harness.RunDaemon(s.t, harness.Serve(s.t.Context(), s.program, s.dsn, append([]string{"--renderer=simulate:0s"}, flags...)...))
+	s.d = harness.RunDaemon(s.t, harness.Serve(s.t.Context(), s.program, s.dsn, append([]string{"--renderer=simulate:0s", "--media=file:" + s.t.TempDir()}, flags...)...))
 	s.client = measure.NewClient(s.d.URL, maxConnections)
 	s.t.Cleanup(s.client.Close)
 }

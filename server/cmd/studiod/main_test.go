@@ -92,6 +92,9 @@ func startDaemon(t *testing.T, change ...func(*daemonConfig)) *testDaemon {
 	for _, f := range change {
 		f(&cfg)
 	}
+	if cfg.Media == "" && !isSQLite(cfg.Database) { // not that of whoever runs the tests
+		cfg.Media = "file:" + t.TempDir()
+	}
 	t.Cleanup(func() { // after the stop
 		if t.Failed() {
 			t.Log(log)

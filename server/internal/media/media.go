@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/media/bucket"
@@ -25,8 +26,8 @@ type Config struct {
 	PublicURL string
 	// Key is the HMAC key that signs the URLs of files that the service serves itself.
 	Key []byte
-	// Places remembers a directory, so that Open returns [ErrGone] instead of making one that is gone anew, and later
-	// calls return it while the directory is gone. If nil, a directory is made if it does not exist.
+	// Places makes the bucket that of its installation; see [Store.Take]. It remembers a directory, so that Open makes
+	// none anew that is gone. If nil, Open makes a directory that does not exist, and the bucket may be anybody's.
 	Places Places
 	// Now returns the current time. Default [time.Now].
 	Now func() time.Time
@@ -38,8 +39,9 @@ type Store struct {
 	bucket bucket.Bucket
 	dir    string // directory of the bucket, or "" for an object store
 
-	name    string // see Name
-	guarded bool   // see Guard
+	name  string      // see Name
+	owner Owner       // or nil; see Take
+	taken atomic.Bool // an object store, whose Mark need not be read before each call
 }
 
 var _ studio.Media = (*Store)(nil)
@@ -60,16 +62,29 @@ func Open(ctx context.Context, cfg Config) (s *Store, err error) {
 		return nil, err
 	}
 	s.name = s.bucket.Location()
+	installation, known := "", false
+	if cfg.Places != nil {
+		if installation, err = cfg.Places.InstallationID(ctx); err == nil {
+			known, err = cfg.Places.KnowsPlace(ctx, s.name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.owner = FilesOf(installation)
+	}
 	directory, ok := s.bucket.(bucket.Directory)
 	if !ok {
-		return s, nil
+		ctx, cancel := context.WithTimeout(ctx, askTimeout)
+		defer cancel()
+		if err = s.checkMark(ctx, ""); !errors.Is(err, ErrOther) {
+			err = nil // later calls ask again
+		}
+		return s, err
 	}
 	s.dir = directory.Path()
-	known := cfg.Places == nil
 	if cfg.Places != nil {
-		s.Guard()
-		if known, err = cfg.Places.KnowsPlace(ctx, s.name); known {
-			err = s.checkMark("")
+		if err = s.take(ctx, known); err == nil && !known { // otherwise the next start would miss it
+			err = cfg.Places.AddPlace(ctx, s.name)
 		}
 		if err != nil {
 			return nil, err
@@ -79,12 +94,7 @@ func Open(ctx context.Context, cfg Config) (s *Store, err error) {
 		return nil, err
 	}
 	s.bucket, s.dir = directory, directory.Path()
-	if !known {
-		if err = s.WriteMark(ctx); err == nil { // otherwise the next start would miss it
-			err = cfg.Places.AddPlace(ctx, s.name)
-		}
-	}
-	return s, err
+	return s, nil
 }
 
 // Overlaps reports whether one of two buckets contains the other, so that Sweep may erase its files.
@@ -99,7 +109,7 @@ func (s *Store) Close() error { return s.bucket.Close() }
 // Write implements [studio.Media]. If it fails, the previous content of key is unchanged.
 func (s *Store) Write(ctx context.Context, key string, content io.Reader) error {
 	from := &source{Reader: content}
-	err := s.checkMark(key)
+	err := s.checkMark(ctx, key)
 	if err == nil {
 		err = s.bucket.Write(ctx, key, contentType(key), from)
 	}
@@ -118,7 +128,7 @@ func (s *Store) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 func (s *Store) open(ctx context.Context, key string) (bucket.File, error) {
 	f, err := s.bucket.Open(ctx, key)
 	if errors.Is(err, studio.ErrNotFound) {
-		err = cmp.Or(s.checkMark(key), err)
+		err = cmp.Or(s.checkMark(ctx, key), err)
 	}
 	return f, unavailable(err)
 }
@@ -130,7 +140,7 @@ func (s *Store) Erase(ctx context.Context, prefix string) error {
 
 // ForEach calls do for each file whose key has the prefix.
 func (s *Store) ForEach(ctx context.Context, prefix string, do func(bucket.Object) error) error {
-	if err := s.checkMark(""); err != nil {
+	if err := s.checkMark(ctx, ""); err != nil {
 		return err
 	}
 	for object, err := range s.bucket.List(ctx, prefix) {

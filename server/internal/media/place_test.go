@@ -15,22 +15,65 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/media/bucket"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest/s3test"
 )
+
+// place returns a Config for the files of a new installation.
+func place(t *testing.T, bucket string) media.Config {
+	t.Helper()
+	return media.Config{Bucket: bucket, Key: []byte("key"), Places: studiotest.Open(t, studiotest.NewEmptySQLite(t))}
+}
+
+func open(t *testing.T, cfg media.Config) (*media.Store, error) {
+	t.Helper()
+	s, err := media.Open(t.Context(), cfg)
+	if err == nil {
+		t.Cleanup(func() { check(t, s.Close()) })
+	}
+	return s, err
+}
+
+// The daemon of another database erases nothing in a place that has an owner, not even if both started at once, nor is
+// a place of backups taken for files.
+func TestStore_isOfOneInstallation(t *testing.T) {
+	t.Parallel()
+	for _, bucket := range []string{"file:" + t.TempDir(), s3test.New(t).URL} {
+		own, other, anybody := place(t, bucket), place(t, bucket), try(open(t, media.Config{Bucket: bucket, Key: []byte("key")}))(t)
+		id := try(own.Places.InstallationID(t.Context()))(t)
+		s := try(open(t, own))(t)
+		check(t, s.Write(t.Context(), key, strings.NewReader("content")))
+		for mark, want := range map[string][2]error{
+			"files of " + id: {nil, media.ErrOther}, "files of " + id + "\n": {nil, media.ErrOther}, id: {media.ErrOther, media.ErrOther},
+			"files of another": {media.ErrOther, media.ErrOther}, "sealed:1:": {media.ErrOther, media.ErrOther},
+		} {
+			check(t, anybody.Write(t.Context(), media.Mark, strings.NewReader(mark)))
+			for i, cfg := range []media.Config{own, other} {
+				if _, err := open(t, cfg); !errors.Is(err, want[i]) || want[i] != nil && !strings.Contains(err.Error(), bucket) {
+					t.Errorf("%q, %d: %v", mark, i, err)
+				}
+			}
+			if err := s.Sweep(t.Context(), -time.Hour, func(context.Context, string) (bool, error) { return true, nil }); !errors.Is(err, want[0]) {
+				t.Errorf("%q: a sweep: %v", mark, err)
+			}
+		}
+		check(t, anybody.Write(t.Context(), media.Mark, strings.NewReader("")))
+		try(open(t, other))(t)
+		if err := s.CheckWritable(t.Context()); !errors.Is(err, media.ErrOther) {
+			t.Errorf("after another one has begun there again: %v", err)
+		}
+		if text, err := s.ReadText(t.Context(), key); text != "content" {
+			t.Errorf("left is %q: %v", text, err)
+		}
+	}
+}
 
 // While a disk is not mounted, no call takes its directory for an empty one, and nothing is written there, also after a
 // restart. When it is back, all is as before.
 func TestStore_makesNoDirectoryAnewThatIsGone(t *testing.T) {
 	t.Parallel()
-	cfg := media.Config{Bucket: "file:" + filepath.Join(t.TempDir(), "mnt", "media"), Key: []byte("key"), Places: studiotest.Open(t, studiotest.NewSQLite(t))}
+	cfg := place(t, "file:"+filepath.Join(t.TempDir(), "mnt", "media"))
 	dir := strings.TrimPrefix(cfg.Bucket, "file:")
-	open := func(cfg media.Config) (*media.Store, error) {
-		s, err := media.Open(t.Context(), cfg)
-		if err == nil {
-			t.Cleanup(func() { check(t, s.Close()) })
-		}
-		return s, err
-	}
-	s := try(open(cfg))(t)
+	s := try(open(t, cfg))(t)
 	const missing = "uploads/2/file.jpg"
 	check(t, s.Write(t.Context(), key, strings.NewReader("content")))
 	if known, err := cfg.Places.KnowsPlace(t.Context(), cfg.Bucket+"/"); !known {
@@ -46,10 +89,7 @@ func TestStore_makesNoDirectoryAnewThatIsGone(t *testing.T) {
 			return s.Sweep(t.Context(), time.Hour, func(context.Context, string) (bool, error) { return true, nil })
 		},
 		"Open": func() error {
-			content, err := s.Open(t.Context(), key)
-			if err == nil {
-				err = content.Close()
-			}
+			_, err := s.ReadText(t.Context(), key)
 			return err
 		},
 		"ServeFile": func() error {
@@ -72,7 +112,7 @@ func TestStore_makesNoDirectoryAnewThatIsGone(t *testing.T) {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
-			if _, err := open(cfg); !errors.Is(err, media.ErrGone) || !strings.Contains(err.Error(), dir) {
+			if _, err := open(t, cfg); !errors.Is(err, media.ErrGone) || !strings.Contains(err.Error(), dir) {
 				t.Errorf("after a restart: %v", err)
 			}
 			if left, _ := os.ReadDir(root); len(left) > 0 {
@@ -88,17 +128,17 @@ func TestStore_makesNoDirectoryAnewThatIsGone(t *testing.T) {
 	if _, err := s.Open(t.Context(), missing); !errors.Is(err, studio.ErrNotFound) {
 		t.Errorf("a file that does not exist: %v", err)
 	}
-	try(open(cfg))(t)
+	try(open(t, cfg))(t)
 	check(t, os.RemoveAll(dir))
 	check(t, os.Mkdir(dir, 0o700))
 	check(t, os.WriteFile(filepath.Join(dir, media.Mark), nil, 0o600)) // begins there again
-	s = try(open(cfg))(t)
+	s = try(open(t, cfg))(t)
 	check(t, calls["Write"]())
-	if _, err := open(media.Config{Bucket: cfg.Bucket + "2", Key: cfg.Key, Places: cfg.Places}); err != nil {
+	if _, err := open(t, media.Config{Bucket: cfg.Bucket + "2", Key: cfg.Key, Places: cfg.Places}); err != nil {
 		t.Errorf("another directory: %v", err)
 	}
 	deep := media.Config{Bucket: cfg.Bucket + strings.Repeat("/d", (4090-len(dir))/2), Key: cfg.Key, Places: cfg.Places} // its files cannot be written
-	_, err := open(deep)
+	_, err := open(t, deep)
 	if known, _ := cfg.Places.KnowsPlace(t.Context(), deep.Bucket+"/"); known || err == nil {
 		t.Errorf("a directory that cannot be marked is known: %v", err)
 	}

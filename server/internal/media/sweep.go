@@ -11,6 +11,7 @@ import (
 // write: temporary files and empty directories, or parts of uploads to S3. It ends at the first error. grace must
 // exceed the time between the beginning of a write and writing the record that refers to the file.
 func (s *Store) Sweep(ctx context.Context, grace time.Duration, needed func(ctx context.Context, key string) (bool, error)) error {
+	s.taken.Store(false)
 	before := s.cfg.Now().Add(-grace)
 	err := s.ForEach(ctx, "", func(object bucket.Object) error {
 		if !object.Modified.Before(before) {

@@ -17,7 +17,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/url"
 	"os"
@@ -56,8 +55,6 @@ var (
 	ErrEvery = errors.New("the option every of a place of backups must be a time from 1m to 168h, such as 15m")
 	// ErrOverlap means that the place contains the media, or the other way around.
 	ErrOverlap = errors.New("the place of backups and the media must not contain each other")
-	// ErrOther means that the place has the backups of another installation.
-	ErrOther = errors.New("the place has the backups of another installation")
 	// ErrPlain means that a backup is not encrypted although there are keys, so that anybody may have written it.
 	ErrPlain = errors.New("the backup is not encrypted, so somebody else may have written it: give an earlier TIME, or remove this file")
 	// ErrTime means that a text names no time.
@@ -108,7 +105,6 @@ func Open(ctx context.Context, cfg Config) (*Backup, error) {
 	if place.Overlaps(cfg.Media) {
 		return nil, errors.Join(ErrOverlap, place.Close())
 	}
-	place.Guard()
 	b := &Backup{cfg: cfg, every: every, sealer: &sealer{keys: cfg.Keys}, place: place}
 	b.status.Store(&studio.BackupStatus{Every: every, Began: cfg.Now()})
 	return b, nil
@@ -254,22 +250,21 @@ func (b *Backup) open(ctx context.Context) (points []point, err error) {
 	if err != nil {
 		return nil, err
 	}
-	mark, owner, err := readMark(ctx, b.place, b.cfg.Keys)
-	if errors.Is(err, studio.ErrNotFound) {
-		var known bool
-		if known, err = b.cfg.Store.KnowsPlace(ctx, b.place.Name()); known {
-			err = media.ErrGone
-		}
-	}
-	switch {
-	case err != nil:
+	known, err := b.cfg.Store.KnowsPlace(ctx, b.place.Name())
+	if err != nil {
 		return nil, err
-	case mark != "" && owner != id:
-		return nil, ErrOther
-	case mark == "" || keyring.Sealed(mark) != (b.cfg.Keys != nil):
-		if err := b.place.Write(ctx, media.Mark, strings.NewReader(b.cfg.Keys.Seal(id, sealedFor("", media.Mark)))); err != nil {
-			return nil, err
+	}
+	if err := b.place.Take(ctx, known, func(mark string) (string, error) {
+		owner, err := openMark(mark, b.cfg.Keys)
+		switch {
+		case err == nil && mark != "" && owner != id:
+			err = media.ErrOther
+		case err == nil && (mark == "" || keyring.Sealed(mark) != (b.cfg.Keys != nil)):
+			return b.cfg.Keys.Seal(id, sealedFor("", media.Mark)), nil
 		}
+		return "", err
+	}); err != nil {
+		return nil, err
 	}
 	if err := b.cfg.Store.AddPlace(ctx, b.place.Name()); err != nil {
 		return nil, err
@@ -278,25 +273,12 @@ func (b *Backup) open(ctx context.Context) (points []point, err error) {
 	return list(ctx, b.place)
 }
 
-// readMark returns the content of the file that says to which installation a place belongs, and its id. Both are "" if
-// the file is empty, and the error is [studio.ErrNotFound] if there is none.
-func readMark(ctx context.Context, place *media.Store, keys *keyring.Keyring) (mark, installation string, err error) {
-	if mark, err = read(ctx, place, media.Mark); err != nil {
-		return "", "", err
-	}
+// openMark returns the id of the installation in the file that says to which one a place belongs, "" if it is empty.
+func openMark(mark string, keys *keyring.Keyring) (installation string, err error) {
 	if installation, err = keys.Open(mark, sealedFor("", media.Mark)); err != nil { // the key was lost and reset
 		err = fmt.Errorf("the place has backups with another key, or its file %s is damaged and must be made empty: %w", media.Mark, err)
 	}
-	return mark, installation, err
-}
-
-func read(ctx context.Context, bucket *media.Store, key string) (string, error) {
-	file, err := bucket.Open(ctx, key)
-	if err != nil {
-		return "", err
-	}
-	content, err := io.ReadAll(io.LimitReader(file, 1<<10))
-	return string(content), errors.Join(err, file.Close())
+	return installation, err
 }
 
 // list returns the points of a place.

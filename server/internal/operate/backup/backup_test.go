@@ -148,7 +148,7 @@ func TestBackup_duringWritesIsComplete(t *testing.T) {
 		if _, err := db.UserByEmail(t.Context(), id+"@example.com"); err != nil {
 			break
 		}
-		if content, err := read(t.Context(), files, "results/"+id+"/out.mp4"); content != id {
+		if content, err := files.ReadText(t.Context(), "results/"+id+"/out.mp4"); content != id {
 			t.Errorf("the file of %s: %q, %v", id, content, err)
 		}
 	}
@@ -355,7 +355,7 @@ func TestBackup_keepsWhatItNeedsAndWhatIsNotItsOwn(t *testing.T) {
 		t.Error("half an upload is left")
 	}
 	other := newMachine(t, "file:"+dir, studiotest.NewEmptySQLite(t), nil)
-	if _, err := other.backUp(t.Context()); !errors.Is(err, ErrOther) {
+	if _, err := other.backUp(t.Context()); !errors.Is(err, media.ErrOther) {
 		t.Errorf("another installation: %v", err)
 	}
 }
@@ -369,7 +369,7 @@ func TestBackup_ofPostgreSQLCopiesMedia(t *testing.T) {
 	m.backUpAfter(0)
 	files := openMedia(t, t.TempDir())
 	restored := try(Restore(t.Context(), Restoration{Place: place, At: "latest", Media: files, Now: m.clock.Now}))(t)
-	if content, err := read(t.Context(), files, "results/1/out.mp4"); content != "content" || restored.Database || restored.Files != 1 {
+	if content, err := files.ReadText(t.Context(), "results/1/out.mp4"); content != "content" || restored.Database || restored.Files != 1 {
 		t.Errorf("restored are %q, %v, %v", content, err, restored)
 	}
 }

@@ -86,22 +86,22 @@ func Restore(ctx context.Context, r Restoration) (result Restored, err error) {
 		defer func() { err = errors.Join(err, release()) }()
 	}
 	sealer := &sealer{keys: r.Keys}
-	if r.Keys != nil {
-		mark, installation, err := readMark(ctx, place, r.Keys)
-		if err != nil && !errors.Is(err, studio.ErrNotFound) {
+	mark, err := place.ReadText(ctx, media.Mark)
+	if err != nil && !errors.Is(err, studio.ErrNotFound) {
+		return result, err
+	}
+	if keyring.Sealed(mark) == (r.Keys != nil) { // otherwise anybody may have written it, or it is of later backups
+		if sealer.installation, err = openMark(mark, r.Keys); err != nil {
 			return result, err
-		}
-		if keyring.Sealed(mark) {
-			sealer.installation = installation
 		}
 	}
 	if err := sealer.check(ctx, place, p.key); err != nil {
 		return result, fmt.Errorf("%s: %w", p.key, err)
 	}
-	result.Files, result.Damaged, err = sealer.restoreMedia(ctx, place, p.time, r.Media)
-	if err == nil {
-		err = r.Media.WriteMark(ctx)
+	if err := r.Media.Take(ctx, false, media.FilesOf(sealer.installation)); err != nil {
+		return result, fmt.Errorf("the files: %w", err)
 	}
+	result.Files, result.Damaged, err = sealer.restoreMedia(ctx, place, p.time, r.Media)
 	if err != nil || !result.Database {
 		return result, err
 	}

@@ -65,13 +65,13 @@ func TestRestore_returnsRecordsAndFilesAsTheyWere(t *testing.T) {
 				}
 			}
 			for _, key := range []string{result, deleted} {
-				if content, err := read(t.Context(), files, key); want[key] != "" && (content != want[key] || err != nil) {
+				if content, err := files.ReadText(t.Context(), key); want[key] != "" && (content != want[key] || err != nil) {
 					t.Errorf("%s: %s is %q, %v", at, key, content, err)
 				}
 			}
 		}
 		for _, key := range m.keys("") { // neither the database nor a file is readable
-			content, err := read(t.Context(), m.place, key)
+			content, err := m.place.ReadText(t.Context(), key)
 			if check(t, err); strings.Contains(content, "picture") || strings.HasPrefix(content, "SQLite") {
 				t.Errorf("%s is not encrypted", key)
 			}
@@ -79,7 +79,7 @@ func TestRestore_returnsRecordsAndFilesAsTheyWere(t *testing.T) {
 		check(t, m.place.Write(t.Context(), pointKey(time.Date(2021, 1, 1, 0, 0, 0, 0, time.UTC), databaseExtension), strings.NewReader("")))
 		check(t, m.place.Write(t.Context(), mediaFolder+result+"@9-0", strings.NewReader("forged")))
 		_, files := restoreAt(t, m, "latest", keys)
-		if content, err := read(t.Context(), files, result); content != "second!" {
+		if content, err := files.ReadText(t.Context(), result); content != "second!" {
 			t.Errorf("with a forged file: %q, %v", content, err)
 		}
 		restoring := filepath.Join(t.TempDir(), "studio.db")
@@ -160,7 +160,7 @@ func TestRestore_findsDamage(t *testing.T) {
 				err != nil && !strings.Contains(err.Error(), filepath.Base(point)) {
 				t.Errorf("%v: %v, %+v", at, err, restored)
 			}
-			if content, err := read(t.Context(), files, "results/1/out.mp4"); content != "whole" {
+			if content, err := files.ReadText(t.Context(), "results/1/out.mp4"); content != "whole" {
 				t.Errorf("the file is %q, %v", content, err)
 			}
 		}

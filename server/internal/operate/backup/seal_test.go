@@ -110,6 +110,7 @@ func TestSeal_refusesEachFileUnderEachOtherKey(t *testing.T) {
 			snapshot = content
 		}
 	}
+	check(t, m.place.Write(t.Context(), media.Mark, strings.NewReader(own[media.Mark])))
 	for key := range own {
 		if v, ok := parseVersion(key); ok {
 			content := map[bool]string{true: foreign[key], false: snapshot}[v.file == upload]

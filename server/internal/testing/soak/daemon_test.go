@@ -216,7 +216,7 @@ func (d *deployment) start(args ...string) *harness.Daemon {
 func (d *deployment) startOn(dsn string, args ...string) *harness.Daemon {
 	d.t.Helper()
 	path := try(daemonProgram())(d.t)
-	args = append([]string{"--renderer=simulate:0s"}, args...)
+	args = append([]string{"--renderer=simulate:0s", "--media=file:" + d.t.TempDir()}, args...)
 	p := harness.RunDaemon(d.t, harness.Serve(context.Background(), []string{path}, dsn, args...))
 	d.connect(p)
 	return p
