@@ -48,10 +48,13 @@ func (s *Service) ResultURL(subjectID, name string) string {
 	return url
 }
 
-// MediaNeeded reports whether a record refers to a file, or a rendering may still be writing it. A file that
-// is not needed may be erased.
+// MediaNeeded reports whether a record refers to a file, or a rendering may still be writing it, or the service did not
+// write it. A file that is not needed may be erased.
 func (s *Service) MediaNeeded(ctx context.Context, key string) (bool, error) {
 	folder, id, name := splitKey(key)
+	if folder != ResultFolder && folder != UploadFolder { // those of others may be in the same directory
+		return !strings.HasSuffix(key, ".tmp"), nil
+	}
 	if folder == UploadFolder {
 		upload, err := s.Store.Upload(ctx, id)
 		if errors.Is(err, ErrNotFound) {

@@ -62,6 +62,11 @@ func TestMediaNeeded_filesOfTheRendering(t *testing.T) {
 				t.Errorf("need of %q: %t", name, needed)
 			}
 		}
+		for _, key := range []string{"notes.txt", "other/" + studio.ResultKey(lipsync.ID, "old.png")} {
+			if needed := try(service.MediaNeeded(t.Context(), key))(t); !needed {
+				t.Errorf("%s, which is somebody else's, is not needed", key)
+			}
+		}
 	})
 }
 
