@@ -17,7 +17,7 @@ func TestStore_ForEach_failsForUnreadableDirectories(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	check(t, os.Chmod(filepath.Dir(dir), 0o755))
-	m := try(media.Open(t.Context(), media.Config{Bucket: "file:" + dir, Key: []byte("key")}))(t)
+	m := try(open(t, media.Config{Bucket: "file:" + dir, Key: []byte("key")}))(t)
 	check(t, m.Write(t.Context(), "results/1/out.mp4", strings.NewReader("content")))
 	check(t, os.Mkdir(filepath.Join(dir, "lost+found"), 0))
 	list := func(prefix string) error {
@@ -43,5 +43,4 @@ func TestStore_ForEach_failsForUnreadableDirectories(t *testing.T) {
 			t.Errorf("%q: %v", prefix, err)
 		}
 	}
-	check(t, m.Close())
 }

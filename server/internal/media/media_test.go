@@ -37,10 +37,7 @@ func setup(t *testing.T) *fixture {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { b.ServeHTTP(w, r) }))
 	t.Cleanup(web.Close)
 	b.url = web.URL
-	b.Store = try(media.Open(t.Context(), media.Config{
-		Bucket: "file:" + b.dir, PublicURL: web.URL, Key: []byte("key"), Now: b.clock.Now,
-	}))(t)
-	t.Cleanup(func() { check(t, b.Close()) })
+	b.Store = try(open(t, media.Config{Bucket: "file:" + b.dir, PublicURL: web.URL, Key: []byte("key"), Now: b.clock.Now}))(t)
 	return b
 }
 

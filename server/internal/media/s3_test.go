@@ -25,12 +25,7 @@ func setupS3(t *testing.T) (*fixture, *s3test.Bucket) {
 	bucket := s3test.New(t)
 	b := &fixture{t: t, clock: studiotest.NewClock()}
 	b.clock.Add(time.Since(b.clock.Now())) // signatures and modification times use the system clock
-	var err error
-	b.Store, err = media.Open(t.Context(), media.Config{
-		Bucket: bucket.URL, PublicURL: "https://studio.example.com", Key: []byte("key"), Now: b.clock.Now,
-	})
-	check(t, err)
-	t.Cleanup(func() { check(t, b.Close()) })
+	b.Store = try(open(t, media.Config{Bucket: bucket.URL, PublicURL: "https://studio.example.com", Key: []byte("key"), Now: b.clock.Now}))(t)
 	return b, bucket
 }
 
