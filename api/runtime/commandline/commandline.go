@@ -62,6 +62,33 @@ func Prepare(root *cli.Command, stdin io.Reader, stdout, stderr io.Writer) {
 	suggest(root, columns(stdout))
 }
 
+// Run runs a command line. It returns the error, and its text in one line. An output of the root command that could not
+// be written, such as its help, is a [FailureError].
+func Run(ctx context.Context, root *cli.Command, args []string) (line string, err error) {
+	out := &output{Writer: root.Writer}
+	root.Writer = out
+	if err = root.Run(ctx, args); out.err != nil && !errors.As(err, new(FailureError)) {
+		err = FailureError{out.err}
+	}
+	if err != nil {
+		line = lineOf(err)
+	}
+	return line, err
+}
+
+// output keeps the first error of a write, because package cli drops those of a help.
+type output struct {
+	io.Writer
+
+	err error
+}
+
+func (o *output) Write(text []byte) (n int, err error) {
+	n, err = o.Writer.Write(text)
+	o.err = cmp.Or(o.err, err)
+	return n, err
+}
+
 // bashCompletion is the script for bash. That of package cli evaluates what is typed, which runs $(…) and overwrites
 // the file after >, and it needs the package bash-completion.
 const bashCompletion = `_%[1]s() {
@@ -87,17 +114,13 @@ func suggest(command *cli.Command, width int) {
 		}
 		return fmt.Errorf("%s%s see %s --help", text, hint, command.FullName())
 	}
-	if len(command.Commands) > 0 {
-		command.Action = func(_ context.Context, command *cli.Command) error {
-			if command.Args().Present() {
-				name := command.Args().First()
-				return Usagef("unknown command %q%s see %s --help", name, suggestion(name, cli.SuggestCommand(command.Commands, name)), command.FullName())
-			}
-			if command == command.Root() {
-				return cli.ShowRootCommandHelp(command)
-			}
-			return cli.ShowSubcommandHelp(command)
+	if group := command; len(group.Commands) > 0 {
+		group.Action = func(ctx context.Context, command *cli.Command) error {
+			return showHelp(ctx, group, command.Args().Slice())
 		}
+		help := Leaf("help", "show the help of a command", "[COMMAND...]", nil, group.Action)
+		help.Aliases = []string{"h"}
+		group.Commands = append(group.Commands, help)
 	}
 	for _, child := range command.Commands {
 		suggest(child, width)
@@ -105,6 +128,22 @@ func suggest(command *cli.Command, width int) {
 	if len(command.Commands) == 0 && command.CustomHelpTemplate == "" {
 		explainFlags(command, width)
 	}
+}
+
+// showHelp shows the help of a command below group, or without names that of group.
+func showHelp(ctx context.Context, group *cli.Command, names []string) error {
+	show := func() error { return cli.ShowSubcommandHelp(group) }
+	if group == group.Root() {
+		show = func() error { return cli.ShowRootCommandHelp(group) }
+	}
+	for _, name := range names {
+		parent, child := group, group.Command(name)
+		if child == nil {
+			return Usagef("unknown command %q%s see %s --help", name, suggestion(name, cli.SuggestCommand(parent.Commands, name)), parent.FullName())
+		}
+		group, show = child, func() error { return cli.ShowCommandHelp(ctx, parent, name) }
+	}
+	return show()
 }
 
 // suggestion returns the part of an error that suggests a similar name, which package cli finds for any name. Few
@@ -150,10 +189,10 @@ func Topic(name, summary, text string) *cli.Command {
 	return &cli.Command{Name: name, Usage: summary, Description: text, Category: topicCategory, CustomHelpTemplate: "{{.Description}}", HideHelp: true}
 }
 
-// Line returns the text of an error as one line, without the value of a flag where package cli quotes it whole: it may
-// contain a password. The unit of a duration remains, which its error also quotes. What package cli says of numbers and
-// booleans in the terms of Go becomes what they must be.
-func Line(err error) string {
+// lineOf returns the text of an error as one line, without the value of a flag where package cli quotes it whole: it
+// may contain a password. The unit of a duration remains, which its error also quotes. What package cli says of numbers
+// and booleans in the terms of Go becomes what they must be.
+func lineOf(err error) string {
 	text := err.Error()
 	begin, rest, _ := strings.Cut(text, " \"")
 	value, invalid := strconv.QuotedPrefix(`"` + rest)

@@ -2,6 +2,8 @@ package commandline_test
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"os/exec"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
 const manual = `Paint paints. It's \fBfree\fP.
@@ -22,18 +25,51 @@ Examples:
   paint wall add RED
 .nothing`
 
-func TestMan_showsTheHelp(t *testing.T) {
-	t.Parallel()
+// paint runs a command of a program with a manual.
+func paint(t *testing.T, out io.Writer, command string) error {
+	t.Helper()
 	root := &cli.Command{Name: "paint", Usage: "paint walls", Description: manual, Commands: []*cli.Command{{
 		Name: "wall", Usage: "add walls", Commands: []*cli.Command{
 			commandline.Leaf("add", "add a wall", "COLOUR", []cli.Flag{&cli.IntFlag{Name: "coats", Usage: "number of coats", Value: 2}}, nil),
 		},
 	}}}
-	var out, errs bytes.Buffer
-	commandline.Prepare(root, nil, &out, &errs)
-	if err := root.Run(t.Context(), []string{"paint", "man"}); err != nil || errs.Len() != 0 {
-		t.Fatal(err, errs.String())
+	var errs bytes.Buffer
+	commandline.Prepare(root, nil, out, &errs)
+	_, err := commandline.Run(t.Context(), root, append([]string{"paint"}, strings.Fields(command)...))
+	if errs.Len() != 0 {
+		t.Errorf("%s: %s", command, &errs)
 	}
+	return err
+}
+
+// An output that is lost, and a help of nothing, are errors.
+func TestRun_printsOrFails(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]string{
+		"": "walls", "--help": "walls", "--version": "paint version", "wall": "add walls", "wall add -h": "--coats", "help wall add": "--coats", "wall h add": "--coats",
+		"help --help": "paint help", "completion": "shell", "completion zsh": "compdef", "man": ".TH",
+	} {
+		var out bytes.Buffer
+		if err := paint(t, &out, command); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("%q: %v, %s", command, err, &out)
+		}
+		lost, write := io.Pipe()
+		harness.Check(t, lost.Close())
+		if err := paint(t, write, command); !errors.As(err, new(commandline.FailureError)) {
+			t.Errorf("%q without an output: %v", command, err)
+		}
+	}
+	for _, command := range []string{"help -x", "wall help --lead", "help wall add red", "help wall wall"} {
+		if err := paint(t, io.Discard, command); err == nil || errors.As(err, new(commandline.FailureError)) {
+			t.Errorf("%s: %v", command, err)
+		}
+	}
+}
+
+func TestMan_showsTheHelp(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	harness.Check(t, paint(t, &out, "man"))
 	page := out.String()
 	for _, want := range []string{
 		".TH \"PAINT\" \"1\"", ".SH \"NAME\"\n\\&paint \\- paint walls\n", "It\\(aqs \\efBfree\\efP.\n", ".SH \"Colours\"\n", ".IP \"•\" \"2\"\n\\&red\n",

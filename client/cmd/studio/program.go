@@ -101,10 +101,10 @@ func (p *program) Run(ctx context.Context, args []string) int {
 	p.transport.DisableCompression = true // forwarded events must not get another header
 	defer p.transport.CloseIdleConnections()
 
-	err := p.rootCommand().Run(ctx, args)
+	line, err := commandline.Run(ctx, p.rootCommand(), args)
 	code := exitCode(err)
 	if err != nil && (code != exitInterrupted || errors.Is(err, client.ErrOutcomeUnknown)) {
-		_, _ = fmt.Fprintf(p.Stderr, "studio: %s\n", commandline.Printable(commandline.Line(err)))
+		_, _ = fmt.Fprintf(p.Stderr, "studio: %s\n", commandline.Printable(line))
 	}
 	return code
 }

@@ -31,11 +31,11 @@ func usagef(format string, args ...any) error { return commandline.Usagef(format
 func run(ctx context.Context, passwords studio.Passwords, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := rootCommand(stdin, stdout, stderr)
 	root.Metadata = map[string]any{passwordsKey: passwords}
-	err := root.Run(ctx, args)
+	line, err := commandline.Run(ctx, root, args)
 	if err == nil {
 		return exitOK
 	}
-	_, _ = fmt.Fprintf(stderr, "studiod: %s\n", commandline.Line(err))
+	_, _ = fmt.Fprintf(stderr, "studiod: %s\n", line)
 	if errors.As(err, new(commandline.FailureError)) {
 		return exitFailure
 	}

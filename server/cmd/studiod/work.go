@@ -11,8 +11,9 @@ import (
 )
 
 func workCommand() *cli.Command {
-	flags := append([]cli.Flag{mediaFlag("required")}, rendererFlags()...)
-	return groupFlags(leaf("work", "only render, for daemons with the same PostgreSQL database and files", "", flags, work))
+	command := leaf("work", "only render, for daemons with the same PostgreSQL database and files", "", append([]cli.Flag{mediaFlag("required")}, rendererFlags()...), work)
+	command.Flags[0].(*cli.StringFlag).DefaultText = "required" // of --db
+	return groupFlags(command)
 }
 
 func work(ctx context.Context, command *cli.Command) error {
