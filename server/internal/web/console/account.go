@@ -31,6 +31,7 @@ type accountView struct {
 	Secret                      string     // a new API key
 	KeyForm                     url.Values // after an error
 	KeyProblem, PasswordProblem string
+	NewPassword                 bool // whether PasswordProblem is about the new one
 	LeaveProblem                string
 }
 
@@ -104,7 +105,7 @@ func (c *Console) revokeAPIKey(w http.ResponseWriter, r *http.Request, s session
 func (c *Console) changePassword(w http.ResponseWriter, r *http.Request, s session) error {
 	token, err := c.cfg.Studio.ChangePassword(r.Context(), server.ClientAddr(r.Context()), s.Email, r.PostFormValue("current"), r.PostFormValue("password"))
 	if problem := passwordProblem(err); problem != "" {
-		return c.showAccount(w, r, s, http.StatusUnprocessableEntity, accountView{PasswordProblem: problem})
+		return c.showAccount(w, r, s, http.StatusUnprocessableEntity, accountView{PasswordProblem: problem, NewPassword: errors.Is(err, studio.ErrPasswordLength)})
 	}
 	if err != nil {
 		return err

@@ -85,7 +85,7 @@ func TestAccount_endsSessions(t *testing.T) {
 		return v.post("/console/account/password", url.Values{"current": {current}, "password": {password}})
 	}
 	change("guess", "another password").want(t, http.StatusUnprocessableEntity, "The current password is wrong.")
-	change(password, "short").want(t, http.StatusUnprocessableEntity, "8 to 1024 bytes")
+	change(password, "short").want(t, http.StatusUnprocessableEntity, "8 to 1024 bytes", `minlength="8" required aria-invalid="true"`)
 	others(1)
 	change(password, "another password").want(t, http.StatusOK, "The password is changed.", "this one")
 	others(0)

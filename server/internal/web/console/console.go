@@ -26,6 +26,7 @@ import (
 	"math"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -277,12 +278,18 @@ func notFound(http.ResponseWriter, *http.Request, session) error { return studio
 // fail shows the error page, and logs errors of the service.
 func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
 	problem := c.report(w, r, err)
-	detail := []string{problem.Detail}
+	var detail []string
 	for _, violation := range problem.Violations {
-		detail = append(detail, violation.Pointer, violation.Detail+".")
+		member, _, _ := strings.Cut(strings.TrimPrefix(violation.Pointer, "/"), "/")
+		if name := label(member); name != "" { // the others are of requests of programs
+			detail = append(detail, name+" "+withLabels(violation.Detail)+".")
+		}
+	}
+	if len(detail) == 0 || problem.Status != http.StatusBadRequest {
+		detail = slices.Insert(detail, 0, problem.Detail)
 	}
 	_ = c.render(w, r, problem.Status, "error", view{
-		Title: http.StatusText(problem.Status), Data: map[string]any{"Detail": strings.Join(detail, " "), "RequestID": server.RequestID(r.Context())},
+		Title: http.StatusText(problem.Status), Data: map[string]any{"Detail": strings.Join(slices.Compact(detail), " "), "RequestID": server.RequestID(r.Context())},
 	}) // whose template cannot fail
 }
 

@@ -83,6 +83,8 @@ var labels = []property{
 	{"audio_url", "Recording"},
 	{"sync_mode", "If video and recording differ in length"},
 	{"webhook_url", "Webhook"},
+	{"tags", "Tags"},
+	{"custom_thumbnail", "Thumbnail"},
 }
 
 // label returns the name of a member on pages, or "".
@@ -97,7 +99,7 @@ func label(member string) string {
 
 // withLabels returns a message of the API or a renderer with the labels of members instead of their names.
 func withLabels(message string) string {
-	var pairs []string
+	pairs := []string{"the media_id of ", ""}
 	for _, known := range labels {
 		if strings.Contains(known.Name, "_") { // the others are words
 			name := strings.ToLower(known.Value)

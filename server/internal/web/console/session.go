@@ -68,10 +68,7 @@ func (c *Console) requireSession(page page) http.Handler {
 				endStream(w, r) // a redirect would make the browser reconnect forever
 			case r.Method != http.MethodPost:
 				query := url.Values{"next": {r.URL.RequestURI()}}
-				switch {
-				case s.token != "":
-					query.Set("done", "signed-out")
-				case strings.Contains(r.Referer(), loginPath): // a login has led here
+				if from, err := url.Parse(r.Referer()); err == nil && from.Path == loginPath { // a login has led here
 					query.Set("done", "no-cookie")
 				}
 				http.Redirect(w, r, loginPath+"?"+query.Encode(), http.StatusSeeOther)
@@ -126,10 +123,15 @@ func (c *Console) askLogin(w http.ResponseWriter, r *http.Request) error {
 
 func (c *Console) showLogin(w http.ResponseWriter, r *http.Request) error {
 	next := localPath(r.URL.Query().Get("next"))
-	if _, err := c.session(r); err == nil {
+	s, err := c.session(r)
+	if err == nil {
 		return redirect(w, r, next, nil)
 	}
-	return c.render(w, r, http.StatusOK, "login", view{Title: "Sign in", Data: loginForm{Next: next}})
+	v := view{Title: "Sign in", Data: loginForm{Next: next}}
+	if s.token != "" && errors.Is(err, studio.ErrUnauthorized) {
+		v.Notice = notices["signed-out"]
+	}
+	return c.render(w, r, http.StatusOK, "login", v)
 }
 
 // loginForm is the content of the login page. After a failed login, it shows the submitted email again.
@@ -179,8 +181,8 @@ func (c *Console) forgetSession(w http.ResponseWriter) {
 	http.SetCookie(w, cookie)
 }
 
-// localPath returns text if it is a path of the console, and otherwise homePath. It prevents redirects to other
-// origins.
+// localPath returns text without a notice if it is a path of the console, and otherwise homePath. It prevents redirects
+// to other origins.
 func localPath(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.IsAbs() || u.Host != "" || strings.ContainsAny(text, "\\\r\n") {
@@ -190,5 +192,7 @@ func localPath(text string) string {
 	if !strings.HasPrefix(clean, Path+"/") {
 		return homePath
 	}
-	return (&url.URL{Path: clean, RawQuery: u.RawQuery}).String()
+	query := u.Query()
+	query.Del("done")
+	return (&url.URL{Path: clean, RawQuery: query.Encode()}).String()
 }

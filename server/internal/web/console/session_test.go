@@ -39,6 +39,9 @@ func TestSession_startsAtLoginAndEndsAtLogout(t *testing.T) {
 	out.want(t, http.StatusOK, "<h1>Sign in</h1>")
 	out.wantNone(t, "Your session has ended.", "cookie")
 	v.send(http.MethodGet, "/console/avatars", "", "", "Referer", s.URL+"/console/login?next=/console").want(t, http.StatusOK, "Your browser has not kept the cookie")
+	v.send(http.MethodGet, "/console/avatars", "", "", "Referer", s.URL+"/?/console/login").wantNone(t, "cookie")
+	v.send(http.MethodGet, "/console/login?done=left", "", "", "Sec-Fetch-Site", "cross-site").wantNone(t, "deleted")
+	v.get("/console/login?next=/console/account?done=password").want(t, http.StatusOK, `value="/console/account"`)
 	v.http.Jar.SetCookies(try(url.Parse(s.URL+"/console"))(t), old) // an attacker has a copy
 	v.get("/console/avatars").want(t, http.StatusOK, "<h1>Sign in</h1>", "Your session has ended.")
 	live := v.get("/console/avatars/live")

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"html/template"
@@ -128,7 +129,10 @@ func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, nam
 	if s, ok := r.Context().Value(sessionKey{}).(session); ok && s.token != "" {
 		v.User, v.Sections = s.User, sections(s.User)
 	}
-	v.Guide, v.Notice = c.cfg.Guide, notices[r.URL.Query().Get("done")]
+	v.Guide = c.cfg.Guide
+	if from := r.Header.Get("Sec-Fetch-Site"); from == "" || from == "same-origin" { // a link elsewhere could lie
+		v.Notice = cmp.Or(v.Notice, notices[r.URL.Query().Get("done")])
+	}
 	var page bytes.Buffer
 	if err := c.pages[name].ExecuteTemplate(&page, "layout", v); err != nil {
 		return fmt.Errorf("console: %w", err)
