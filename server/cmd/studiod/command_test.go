@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -279,4 +280,41 @@ func TestServe_showsFlagsInGroups(t *testing.T) {
 func TestCommands_haveHelp(t *testing.T) {
 	t.Parallel()
 	harness.CheckHelp(t, rootCommand(nil, nil, nil), func(args ...string) string { return must(t, "", args...) })
+}
+
+func TestCheck_reportsInconsistentRows(t *testing.T) {
+	t.Parallel()
+	dsn := studiotest.NewSQLite(t)
+	db := fillEvents(t, dsn)
+	if code, stdout, stderr := studiod(t, "", "check", db); code != exitOK || !strings.Contains(stdout+stderr, "no inconsistent rows") {
+		t.Errorf("a database without inconsistent rows: exit code %d, %s%s", code, stdout, stderr)
+	}
+	try(studiotest.OpenSQL(t, dsn).ExecContext(t.Context(), "DELETE FROM deliveries"))(t)
+	code, stdout, stderr := studiod(t, "", "check", db, "--json")
+	if code != exitFailure || !strings.Contains(stdout, `pending event","subject_id":"`+subjectID+`"}`) {
+		t.Errorf("a subject with a pending event that is never due: exit code %d, %s%s", code, stdout, stderr)
+	}
+}
+
+const hostile = "\x1b[2J\x1b]0;title\a\x00\u009b31m\u202egro.elpmaxe\u2028\x7f\xff\r\n<b>&ü 世 🎬"
+
+// Text from receivers must not control the terminal.
+func assertHarmless(t *testing.T, text string) {
+	t.Helper()
+	for _, r := range text {
+		if r != '\n' && (r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x202e || r == 0x2028) {
+			t.Errorf("%U is printed: %q", r, text)
+		}
+	}
+}
+
+// printed returns what a command prints with --json.
+func printed[T any](t *testing.T, args ...string) (all []T) {
+	t.Helper()
+	for line := range strings.Lines(must(t, "", append(args, "--json")...)) {
+		var one T
+		check(t, json.Unmarshal([]byte(line), &one))
+		all = append(all, one)
+	}
+	return all
 }
