@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -35,7 +34,14 @@ type login struct {
 // must hold the lock.
 type credentials struct{ directory string }
 
-func (c credentials) path() string { return filepath.Join(c.directory, credentialsName) }
+// path returns the file, or that to which a symbolic link in its place leads: the link stays, and no tokens do.
+func (c credentials) path() string {
+	path := filepath.Join(c.directory, credentialsName)
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return target
+	}
+	return path
+}
 
 // load returns the stored login, or fs.ErrNotExist if there is none. It returns an error if other users can
 // access the file.
@@ -43,19 +49,16 @@ func (c credentials) load() (stored login, err error) {
 	if c.directory == "" {
 		return stored, fs.ErrNotExist
 	}
-	file, err := os.Open(c.path())
-	if err != nil {
-		return stored, err
+	info, err := os.Stat(c.path())
+	var data []byte
+	switch {
+	case err != nil:
+	case !info.Mode().IsRegular() || info.Size() > maxCredentials: // to read a pipe could take forever
+	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
+		err = fmt.Errorf("other users can access %s; change its mode to 0600, or log in again", c.path())
+	default:
+		data, err = os.ReadFile(c.path())
 	}
-	defer func() { _ = file.Close() }()
-	info, err := file.Stat()
-	if err != nil {
-		return stored, err
-	}
-	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return stored, fmt.Errorf("other users can access %s; change its mode to 0600, or log in again", c.path())
-	}
-	data, err := io.ReadAll(io.LimitReader(file, maxCredentials))
 	if err != nil {
 		return stored, err
 	}
@@ -71,7 +74,7 @@ func (c credentials) save(stored login) (err error) {
 	if err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(c.directory, credentialsName+".*") // has mode 0600
+	file, err := os.CreateTemp(filepath.Dir(c.path()), credentialsName+".*") // has mode 0600
 	if err != nil {
 		return err
 	}

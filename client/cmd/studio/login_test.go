@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,6 +63,7 @@ func TestLogout_endsTheSession(t *testing.T) {
 	for name, spoil := range map[string]func(path string) error{
 		"session goes on": func(path string) error { return os.Truncate(path, 1) },
 		"other users":     func(path string) error { return os.Chmod(path, 0o644) },
+		"not contain":     func(path string) error { return errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o600)) },
 		"501": func(string) error {
 			stored.BaseURL = startFake(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotImplemented) })
 			return file.save(stored)
@@ -71,11 +74,19 @@ func TestLogout_endsTheSession(t *testing.T) {
 		p.mustFail(t, exitFailure, name, "logout")
 		p.must(t, "", "logout") // there are no tokens
 	}
+	target := filepath.Join(t.TempDir(), "elsewhere")
+	check(t, os.WriteFile(target, nil, 0o600))
+	check(t, os.Symlink(target, file.path()))
+	check(t, file.save(stored))
 	ctx, interrupt := context.WithCancel(t.Context())
 	stored.BaseURL = startFake(t, func(http.ResponseWriter, *http.Request) { interrupt(); panic(http.ErrAbortHandler) })
 	check(t, file.save(stored))
 	if code, _, _ := p.runWith(ctx, "", "logout"); code != exitInterrupted || try(file.load())(t) != stored {
 		t.Errorf("an interrupted logout ends with %d", code)
+	}
+	p.mustFail(t, exitFailure, "session goes on", "logout")
+	if _, err := os.Stat(target); err == nil {
+		t.Error("the tokens remain where a link led to")
 	}
 }
 
