@@ -25,12 +25,10 @@ import (
 const (
 	listenAddress = "127.0.0.1:9000"
 
-	maxHeaderBytes    = 64 << 10
-	maxConnections    = 64
-	readHeaderTimeout = 10 * time.Second
-	readTimeout       = 15 * time.Second
-	writeTimeout      = 30 * time.Second
-	idleTimeout       = time.Minute
+	maxHeaderBytes = 64 << 10
+	maxConnections = 64
+	readTimeout    = 15 * time.Second // also of headers, and of connections between requests
+	writeTimeout   = 30 * time.Second
 )
 
 func (p *program) listenCommand() *cli.Command {
@@ -78,13 +76,11 @@ func (p *program) listenToNotifications(ctx context.Context, command *cli.Comman
 		return fmt.Errorf("--addr: %w", err)
 	}
 	server := &http.Server{
-		Handler:           receiver,
-		MaxHeaderBytes:    maxHeaderBytes,
-		ReadHeaderTimeout: readHeaderTimeout,
-		ReadTimeout:       readTimeout,
-		WriteTimeout:      writeTimeout,
-		IdleTimeout:       idleTimeout,
-		ErrorLog:          log.New(io.Discard, "", 0),
+		Handler:        receiver,
+		MaxHeaderBytes: maxHeaderBytes,
+		ReadTimeout:    readTimeout,
+		WriteTimeout:   writeTimeout,
+		ErrorLog:       log.New(io.Discard, "", 0),
 	}
 	_, _ = fmt.Fprintf(p.Stderr, "listening on http://%s/\n", port.Addr())
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()

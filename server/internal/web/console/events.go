@@ -86,9 +86,6 @@ func (v eventRow) Replayable() bool {
 // Ended returns why the event is exhausted, or "".
 func (v eventRow) Ended() string { return reasons[v.Reason] }
 
-// Result returns the result of the latest attempt, or "" if there is none.
-func (v eventRow) Result() string { return lastResult(v.Last) }
-
 // eventFilter returns the filter in the values of a query or a form.
 func eventFilter(s session, values url.Values) (studio.EventFilter, error) {
 	filter := studio.EventFilter{
@@ -168,9 +165,8 @@ func (c *Console) eventsLive(w http.ResponseWriter, r *http.Request, s session) 
 type eventView struct {
 	eventRow
 
-	DisplayURL string // without the query, which may contain a secret
-	Attempts   []studio.Attempt
-	Payload    string
+	Attempts []studio.Attempt
+	Payload  string
 }
 
 func (c *Console) event(w http.ResponseWriter, r *http.Request, s session) error {
@@ -183,6 +179,6 @@ func (c *Console) event(w http.ResponseWriter, r *http.Request, s session) error
 		return studio.ErrNotFound
 	}
 	event := page.Events[0]
-	v := eventView{eventRow: newEventRow(event), DisplayURL: studio.WithoutQuery(event.URL), Attempts: page.Attempts[event.ID], Payload: string(event.Body)}
+	v := eventView{eventRow: newEventRow(event), Attempts: page.Attempts[event.ID], Payload: string(event.Body)}
 	return c.render(w, r, http.StatusOK, "event", view{Title: "Event about " + v.Name(), Section: eventsPath, Data: v})
 }

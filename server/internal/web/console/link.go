@@ -29,9 +29,6 @@ type linkForm struct {
 // Setup reports whether the holder becomes the first operator.
 func (f linkForm) Setup() bool { return f.Purpose == studio.SetupLink }
 
-// Reset reports whether the holder has an account.
-func (f linkForm) Reset() bool { return f.Purpose == studio.ResetLink }
-
 func (c *Console) showLink(w http.ResponseWriter, r *http.Request) error {
 	form, err := c.openLink(r, r.URL.Query().Get("key"))
 	if err != nil {

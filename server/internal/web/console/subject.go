@@ -40,7 +40,6 @@ type subjectView struct {
 
 	NoVideo string     // why no video can be made of an avatar; "" if one can
 	Request []property // the request that created it
-	Webhook string     // without the query, which may contain a secret
 	Video   string     // the path of the video; "" for none
 
 	Captions string // the path of the captions of the video; "" for none
@@ -60,7 +59,7 @@ func (v subjectView) Checks() []studio.Check {
 type property struct{ Name, Value string }
 
 func (c *Console) newSubjectView(kind kind, subject studio.Subject) subjectView {
-	v := subjectView{row: c.newRow(kind, subject), Request: requestProperties(subject), Webhook: studio.WithoutQuery(subject.WebhookURL)}
+	v := subjectView{row: c.newRow(kind, subject), Request: requestProperties(subject)}
 	if decide := c.cfg.Studio.AutoConsent; decide != nil && kind.Avatar() && subject.Status == studio.Processing {
 		v.AutoConsent = studio.Refused
 		if decide(subject) {

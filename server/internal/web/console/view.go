@@ -100,6 +100,8 @@ func functions() template.FuncMap {
 		"label":    label,
 		"result":   resultText,
 		"wait":     wait,
+		"last":     lastResult,
+		"url":      studio.WithoutQuery, // for URLs of webhooks, whose queries may contain secrets
 		"state":    func(s studio.Status) string { return words(string(s)) },
 		"words":    words,
 	}

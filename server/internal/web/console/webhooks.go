@@ -24,9 +24,6 @@ type webhooksView struct {
 // endpoint is a webhook URL.
 type endpoint struct{ studio.Endpoint }
 
-// DisplayURL returns the URL without the query, which may contain a secret.
-func (e endpoint) DisplayURL() string { return studio.WithoutQuery(e.URL) }
-
 // Off reports whether nothing is sent to the URL until the user enables it.
 func (e endpoint) Off() bool {
 	return e.State == studio.EndpointPaused || e.State == studio.EndpointDisabled
@@ -34,9 +31,6 @@ func (e endpoint) Off() bool {
 
 // BreakerOpen reports whether nothing is sent to the URL because attempts fail.
 func (e endpoint) BreakerOpen() bool { return e.OpenUntil.After(time.Now()) }
-
-// Result returns the result of the latest attempt, or "" if there is none.
-func (e endpoint) Result() string { return lastResult(e.Last) }
 
 func endpointsOf(all []studio.Endpoint) (shown []endpoint) {
 	for _, one := range all {
