@@ -32,8 +32,8 @@
 // The client makes up to Retry.Attempts attempts within the context of the call. It retries idempotent
 // operations, logins, and requests with an idempotency key after any transient failure: no response, 408,
 // 429, and 5xx except 501. All other requests are retried only if the service cannot have processed them: nothing was
-// sent, or the response is 429 or 503 with Retry-After. A body that is neither in memory nor a regular file is sent
-// only once.
+// sent, or the response is 429 or 503 with Retry-After. A server whose certificate is not trusted is not tried again. A
+// body that is neither in memory nor a regular file is sent only once.
 //
 // The client adds an idempotency key to each creation, unless [Config].NoAutoKey is set, so that retries
 // create one record. A program that sets the key itself with [WithIdempotencyKey] can repeat a creation

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
@@ -61,12 +60,14 @@ func dropping(start func(*httptest.Server)) func(*testing.T) faulty {
 	}
 }
 
-// dialled returns a service that closes each connection, or whose listener is closed. It counts the
-// connections.
-func dialled(scheme string, closed bool) func(*testing.T) faulty {
+// dialled returns a service that start starts or closes. It counts the connections.
+func dialled(scheme string, start func(*httptest.Server)) func(*testing.T) faulty {
 	return func(t *testing.T) faulty {
 		t.Helper()
-		address := closing(t, closed)
+		server := httptest.NewUnstartedServer(nil)
+		start(server)
+		t.Cleanup(server.Close)
+		address := server.Listener.Addr().String()
 		var seen atomic.Int64
 		dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 			seen.Add(1)
@@ -76,24 +77,8 @@ func dialled(scheme string, closed bool) func(*testing.T) faulty {
 	}
 }
 
-// closing returns the address of a listener that closes each connection, or that is closed itself.
-func closing(t *testing.T, itself bool) string {
-	t.Helper()
-	listener := try(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
-	if itself {
-		listener.Close()
-		return listener.Addr().String()
-	}
-	var group sync.WaitGroup
-	group.Go(func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			conn.Close()
-		}
-	})
-	t.Cleanup(func() { listener.Close(); group.Wait() })
-	return listener.Addr().String()
+// startClosing starts a server that closes each connection.
+func startClosing(server *httptest.Server) {
+	server.Config.ConnState = func(conn net.Conn, _ http.ConnState) { conn.Close() }
+	server.Start()
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -78,7 +79,8 @@ func retryAfterOf(err error) time.Duration {
 func retryable(err error, repeatable bool) bool {
 	errorResponse, responded := errors.AsType[*Error](err)
 	if !responded {
-		return repeatable
+		_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+		return repeatable && !untrusted
 	}
 	switch errorResponse.StatusCode {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:

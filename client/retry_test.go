@@ -56,8 +56,9 @@ func TestRetry_followsRetryRules(t *testing.T) {
 		seen    [7]int
 		unknown [7]bool
 	}{
-		"refused":                         {dialled("http", true), always, certain},
-		"dropped in the TLS handshake":    {dialled("https", false), always, certain},
+		"refused":                         {dialled("http", (*httptest.Server).Close), always, certain},
+		"dropped in the TLS handshake":    {dialled("https", startClosing), always, certain},
+		"with an untrusted certificate":   {dialled("https", (*httptest.Server).StartTLS), never, certain},
 		"dropped after reading":           {dropping((*httptest.Server).Start), harmless, uncertain},
 		"dropped over HTTP/2":             {dropping(startHTTP2), harmless, uncertain},
 		"dropped in the body":             {answering(200, "Content-Length", "100"), harmless, uncertain},

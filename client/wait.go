@@ -29,9 +29,9 @@ func UntilConsentPending() CallOption { return optionFunc(func(c *call) { c.unti
 // WaitAvatar polls the service at once, and then at intervals that grow from half a second to 5 seconds. Each is
 // shortened at random, to no less than its half, and is never shorter than a Retry-After.
 //
-// WaitAvatar polls again after a temporary failure, such as [ErrServer], [ErrRateLimited], no response, or
-// a temporary error of a [TokenSource]. If ctx ends after such a failure, the returned error wraps both
-// the error of ctx and the failure. Any other error ends the wait.
+// WaitAvatar polls again after a temporary failure, such as [ErrServer], [ErrRateLimited], no response (unless the
+// certificate of the server is not trusted), or a temporary error of a [TokenSource]. If ctx ends after such a failure,
+// the returned error wraps both the error of ctx and the failure. Any other error ends the wait.
 func (c *Client) WaitAvatar(ctx context.Context, id string, options ...CallOption) (*gen.Avatar, error) {
 	untilConsent := newCall(c, options).untilConsent
 	return wait(ctx, c.GetAvatar, id, options, func(a *gen.Avatar) bool {
@@ -87,11 +87,9 @@ func final(status string) bool {
 }
 
 // temporary reports whether a later poll may succeed. That is true for transient responses of the service and for any
-// net.Error.
+// net.Error but that of a certificate.
 func temporary(err error) bool {
-	if _, responded := errors.AsType[*Error](err); responded {
-		return retryable(err, true)
-	}
-	_, ok := errors.AsType[net.Error](err)
-	return ok
+	_, responded := errors.AsType[*Error](err)
+	_, failed := errors.AsType[net.Error](err)
+	return (responded || failed) && retryable(err, true)
 }

@@ -2,10 +2,12 @@ package client_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -106,6 +108,7 @@ func TestWait_returnsPermanentErrors(t *testing.T) {
 
 		"token, a timeout":          {token: context.DeadlineExceeded, passes: true},
 		"token, no connection":      {token: &net.OpError{Op: "dial", Err: errors.New("refused")}, passes: true},
+		"token, untrusted server":   {token: &url.Error{Err: &tls.CertificateVerificationError{Err: boom}}},
 		"token, 503 elsewhere":      {token: &client.Error{StatusCode: 503}, passes: true},
 		"token, 401 elsewhere":      {token: &client.Error{StatusCode: 401}},
 		"token, anything else":      {token: boom},
