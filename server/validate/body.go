@@ -8,8 +8,8 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"os"
 	"slices"
-	"strconv"
 	"unicode/utf8"
 
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/schema"
@@ -173,16 +173,16 @@ func unreadable(err error) error {
 	if maxBytes := (*http.MaxBytesError)(nil); errors.As(err, &maxBytes) { // a limit set by other middleware
 		return tooLarge(maxBytes.Limit)
 	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return &Error{Status: http.StatusBadRequest, Detail: "The body did not arrive in time.", Err: err}
+	}
 	return &Error{Status: http.StatusBadRequest, Detail: "The body could not be read.", Err: err}
 }
 
 func tooLarge(limit int64) error { return tooLargeFor("The body", limit) }
 
 func tooLargeFor(what string, limit int64) error {
-	return &Error{
-		Status: http.StatusRequestEntityTooLarge,
-		Detail: what + " is larger than " + strconv.FormatInt(limit, 10) + " bytes.",
-	}
+	return &Error{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("%s is larger than %d bytes.", what, limit)}
 }
 
 // readBody is a body in memory. It is never reused, so that a handler that reads it after returning gets an

@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -104,8 +105,8 @@ func TestOperation_Handler_limitsTheBody(t *testing.T) {
 	}
 }
 
-// Exceeding the limit of another middleware is answered with 413. Other read errors are not sent to the
-// caller. Without a function for it, an error is a problem document.
+// Exceeding the limit of another middleware is answered with 413. A late body is named. Other read errors are not sent
+// to the caller. Without a function for it, an error is a problem document.
 func TestOperation_Handler_reportsReadErrors(t *testing.T) {
 	t.Parallel()
 	o := operationOf(t, "POST", takesBody, anyObject, validate.Config{})
@@ -114,10 +115,14 @@ func TestOperation_Handler_reportsReadErrors(t *testing.T) {
 	if got := serve(t, o, r); status(got.err) != 413 {
 		t.Errorf("got %v", got.err)
 	}
-	r = jsonRequest("POST", "/p", "")
-	r.Body, r.ContentLength = io.NopCloser(io.MultiReader(strings.NewReader(`{}`), iotest.ErrReader(errors.New("secret cause")))), -1
-	if got := serve(t, o, r); status(got.err) != 400 || got.err.Detail != "The body could not be read." {
-		t.Errorf("got %v", got.err)
+	for detail, cause := range map[string]error{
+		"The body could not be read.": errors.New("secret cause"), "The body did not arrive in time.": os.ErrDeadlineExceeded,
+	} {
+		r = jsonRequest("POST", "/p", "")
+		r.Body, r.ContentLength = io.NopCloser(io.MultiReader(strings.NewReader(`{}`), iotest.ErrReader(cause))), -1
+		if got := serve(t, o, r); status(got.err) != 400 || got.err.Detail != detail {
+			t.Errorf("%v: got %v", cause, got.err)
+		}
 	}
 	answer := httptest.NewRecorder()
 	o.Handler(nil, nil).ServeHTTP(answer, jsonRequest("POST", "/p", "{"))
