@@ -204,11 +204,9 @@ func TestReport_requiresNewLine(t *testing.T) {
 		{"a line for another operation", "", "- `POST /users/refresh` needs a code.\n", errUnlisted},
 	} {
 		var out strings.Builder
-		if err := report(&out, breaks, newLines(test.before, test.after)); !errors.Is(err, test.want) {
-			t.Errorf("%s: %v", test.name, err)
-		}
-		if !strings.Contains(out.String(), "POST /users/login") {
-			t.Errorf("%s: the change is not printed: %s", test.name, &out)
+		err := report(&out, breaks, newLines(test.before, test.after))
+		if !errors.Is(err, test.want) || !strings.Contains(out.String(), "POST /users/login") {
+			t.Errorf("%s: error %v, printed: %s", test.name, err, &out)
 		}
 	}
 }

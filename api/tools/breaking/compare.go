@@ -160,12 +160,11 @@ func asResponse(operation *openapi3.Operation, parameters openapi3.Parameters) *
 		p.Required = p.Required || p.In == openapi3.ParameterInHeader // which the service always sends
 		all.add(&p)
 	}
-	content := all.content("header")
+	var body openapi3.Content
 	if operation.RequestBody != nil {
-		all.addEncodings(operation.RequestBody.Value.Content)
-		maps.Copy(content, operation.RequestBody.Value.Content)
+		body = operation.RequestBody.Value.Content
 	}
-	notification := openapi3.NewResponse().WithDescription("The notification.").WithContent(content)
+	notification := openapi3.NewResponse().WithDescription("The notification.").WithContent(all.content("header", body))
 	return &openapi3.PathItem{Get: &openapi3.Operation{
 		Security:  openapi3.NewSecurityRequirements(),
 		Responses: openapi3.NewResponses(openapi3.WithStatus(http.StatusOK, &openapi3.ResponseRef{Value: notification})),

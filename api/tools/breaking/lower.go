@@ -72,7 +72,7 @@ func lowerObject(object map[string]any) {
 		if err == nil {
 			name = mime.FormatMediaType(kind, parameters)
 		}
-		content[name] = described
+		content[name] = cmp.Or(described, any(map[string]any{})) // or a name alone
 	}
 	if schema, ok := object["contentSchema"].(map[string]any); ok { // the text of an event is the JSON in it
 		clear(object)

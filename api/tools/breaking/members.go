@@ -28,7 +28,7 @@ func parametersOf(path string, operation *openapi3.Operation) openapi3.Content {
 	if operation.RequestBody != nil {
 		all.addEncodings(operation.RequestBody.Value.Content)
 	}
-	return all.content("parameter")
+	return all.content("parameter", nil)
 }
 
 // withHeaders returns the content of a response with its headers, and the encoding of its body, as other bodies.
@@ -39,10 +39,7 @@ func withHeaders(response *openapi3.Response) openapi3.Content {
 		p.In, p.Name = openapi3.ParameterInHeader, name
 		all.add(&p)
 	}
-	all.addEncodings(response.Content)
-	content := all.content("header")
-	maps.Copy(content, response.Content)
-	return content
+	return all.content("header", response.Content)
 }
 
 // parts are objects by whether they are text or JSON, because a number as text is text as well.
@@ -52,11 +49,14 @@ func newParts() parts {
 	return parts{"text": openapi3.NewObjectSchema(), "json": openapi3.NewObjectSchema()}
 }
 
-func (all parts) content(name string) openapi3.Content {
+// content returns the parts as bodies beside a body, of which the encoding is one of them.
+func (all parts) content(name string, body openapi3.Content) openapi3.Content {
+	all.addEncodings(body)
 	content := openapi3.NewContent()
 	for format, schema := range all {
 		content["application/"+name+"+"+format] = openapi3.NewMediaType().WithSchema(schema)
 	}
+	maps.Copy(content, body) // which may have parts already
 	return content
 }
 

@@ -159,10 +159,10 @@ func (c *comparison) content(body string, before, after openapi3.Content, sent b
 		c.add("body-added", "%s must have a body", body)
 	}
 	for media, old := range before {
-		now := after[media]
-		if !sent { // or within a range
-			now = after.Get(media)
+		if within := after.Get(media); !sent && within != nil { // a range, which oasdiff compares under this name
+			after[media] = within
 		}
+		now := after[media]
 		if now == nil {
 			c.add("media-type-removed", "%s is no longer %s", body, media)
 		} else {
