@@ -52,6 +52,7 @@ func TestStore_Seal_encryptsKeysAndSecrets(t *testing.T) {
 			t.Errorf("%d are sealed, %v", n, err)
 		}
 		add(sealed, second)
+		check(t, sealed.SetKey(t.Context(), "a-key", []byte("another-key")))
 		want := func(db *store.Store, ids ...string) {
 			t.Helper()
 			secrets, err := db.WebhookSecrets(t.Context(), user.ID, now)
@@ -59,7 +60,7 @@ func TestStore_Seal_encryptsKeysAndSecrets(t *testing.T) {
 				t.Errorf("the secrets are %v, %v", secrets, err)
 			}
 			key, err := db.Key(t.Context(), "a-key", func() []byte { return []byte("another") })
-			if err != nil || string(key) != "key-in-clear" {
+			if err != nil || string(key) != "another-key" {
 				t.Errorf("the key is %q, %v", key, err)
 			}
 			for i, value := range storedValues(t, db) {
@@ -83,6 +84,12 @@ func TestStore_Seal_encryptsKeysAndSecrets(t *testing.T) {
 			if _, keyErr := db.Keys(t.Context()); !errors.Is(err, keyring.ErrNoKey) || !errors.Is(err, studio.ErrBusy) || !errors.Is(keyErr, keyring.ErrNoKey) {
 				t.Errorf("with %s: %v, %v", name, err, keyErr)
 			}
+			if lost := try(db.Unreadable(t.Context(), false))(t); len(lost.Keys) != 1 || lost.Secrets != 2 || lost.Users != 1 {
+				t.Errorf("with %s, this is lost: %+v", name, lost)
+			}
+		}
+		if lost := try(sealed.Unreadable(t.Context(), true))(t); len(lost.Keys) != 0 || lost.Secrets != 0 {
+			t.Errorf("what the keys decrypt is deleted: %+v", lost)
 		}
 		check(t, keys.Rotate())
 		if n, err := sealed.Seal(t.Context(), false); n != 0 || err != nil {
@@ -136,22 +143,6 @@ func TestStore_Seal_encryptsInBatches(t *testing.T) {
 		}
 		if n, err := db.Seal(context.Background(), true); n != 0 || err != nil {
 			t.Errorf("%d are sealed again, %v", n, err)
-		}
-	})
-}
-
-func TestStore_SetKey_replacesAKey(t *testing.T) {
-	t.Parallel()
-	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
-		db := openWith(t, dsn, keyring.New())
-		for _, value := range []string{"first", "second"} {
-			check(t, db.SetKey(t.Context(), "a-key", []byte(value)))
-			if keys, err := db.Keys(t.Context()); err != nil || string(keys["a-key"]) != value {
-				t.Errorf("the key is %q, %v", keys["a-key"], err)
-			}
-		}
-		if stored := storedValues(t, db); len(stored) != 1 || !strings.HasPrefix(stored[0], keyring.Mark) {
-			t.Errorf("stored are %.30s", stored)
 		}
 	})
 }

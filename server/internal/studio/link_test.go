@@ -136,6 +136,8 @@ func TestUseLink_hashesOnePasswordForEachLink(t *testing.T) {
 }
 
 // A use that ends without an answer, as after a crash, keeps the link for ten seconds, also if the clock is set back.
+// Neither a new link nor a use ends one of another email. A link that is gone changes no password, and a disabled user
+// begins no session.
 func TestUseLink_worksAgainAfterACrash(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
@@ -154,8 +156,14 @@ func TestUseLink_worksAgainAfterACrash(t *testing.T) {
 				return err
 			}
 			wantError(t, use(), studio.ErrBusy)
+			check(t, db.AddLink(t.Context(), studio.Link{Hash: []byte(secret), Purpose: studio.InviteLink, Email: secret, ExpiresAt: clock.Now()}))
 			clock.Add(later)
 			check(t, use())
+			try(db.Link(t.Context(), []byte(secret)))(t)
+			user := try(service.UserByEmail(t.Context(), secret+"@example.com"))(t)
+			wantError(t, db.ResetPassword(t.Context(), hash[:], user.ID, "hash", studio.RefreshToken{}, clock.Now()), studio.ErrNotFound)
+			check(t, db.SetDisabled(t.Context(), user.ID, clock.Now(), clock.Now()))
+			wantError(t, db.SetPassword(t.Context(), user.ID, "", "hash", studio.RefreshToken{Hash: hash[:]}, clock.Now()), studio.ErrNotFound)
 		}
 	})
 }
