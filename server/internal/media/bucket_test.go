@@ -57,6 +57,7 @@ func TestS3_trustsNoAnswer(t *testing.T) { //nolint:paralleltest // it sets the 
 		"a listing without end":             {list, 200, xml, page + more, false},
 		"uploads that are those of others":  {clean, 200, xml, "<L><Upload><Key>others/1</Key></Upload></L>", false},
 		"uploads without end":               {clean, 200, xml, "<L>" + more, false},
+		"uploads that nobody may list":      {clean, 403, xml, "<Error><Code>AccessDenied</Code></Error>", false},
 		"a file that did not exist":         {del, 404, xml, "<Error><Code>NoSuchKey</Code></Error>", true},
 		"another protocol":                  {read(0), 101, "Connection: Upgrade\nUpgrade: x\n", "", false},
 		"a proxy without a backend":         {read(0), 404, "Content-Type: text/plain\n", "404 page not found", false},

@@ -53,10 +53,8 @@ func TestInputs_Fetch_acceptsOnlyMedia(t *testing.T) {
 		return "", false
 	}}
 	own := web.URL + "/media/" + studio.ResultKey(subject.ID, "out.mp4")
-	foreign := subject
-	foreign.UserID = bob.ID
-	elsewhere := subject
-	elsewhere.WorkspaceID = "another"
+	foreign, elsewhere := subject, subject
+	foreign.UserID, elsewhere.WorkspaceID = bob.ID, "another"
 	for _, test := range []struct {
 		subject studio.Subject
 		url     string
@@ -75,7 +73,9 @@ func TestInputs_Fetch_acceptsOnlyMedia(t *testing.T) {
 		{subject, web.URL + "/200?length=314572801", "is larger than 300 MiB.", false},
 		{subject, web.URL + "/200?endless", "is larger than 300 MiB.", false},
 		{subject, web.URL + "/200?length=100&body=video", "could not be fetched whole.", true},
-		{subject, web.URL + "/503", "could not be fetched: its host answers 503.", true},
+		{subject, web.URL + "/500", "could not be fetched: its host answers 500.", true},
+		{subject, web.URL + "/425", "could not be fetched: its host answers 425.", true},
+		{subject, web.URL + "/429", "could not be fetched: its host answers 429.", true},
 		{subject, web.URL + "/200", "is empty.", false},
 		{subject, web.URL + "/404", "could not be fetched: its host answers 404.", false},
 		{subject, "http://10.0.0.1/video", "must have a host that is a public address.", false},
