@@ -74,6 +74,7 @@ func TestStore_ClaimAlert_isGivenOnceADay(t *testing.T) {
 			if test.postpone {
 				check(t, db.PostponeAlert(t.Context(), want, at(test.at-0.1))) // that of another process
 				check(t, db.PostponeAlert(t.Context(), want, at(test.at)))
+				check(t, db.Prune(t.Context(), at(test.at))) // which keeps it
 			}
 		}
 		for i := range 20 {

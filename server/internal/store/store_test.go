@@ -88,11 +88,10 @@ func TestOpen_concurrentlyCreatesOneDatabase(t *testing.T) {
 			dsn := create(t)
 			concurrently(repeat(4, func(int) {
 				db, err := store.Open(t.Context(), dsn, store.Config{})
-				if err != nil {
-					t.Error(err)
-					return
+				if err == nil {
+					err = db.Close()
 				}
-				if err := db.Close(); err != nil {
+				if err != nil {
 					t.Error(err)
 				}
 			})...)
