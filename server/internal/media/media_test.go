@@ -115,12 +115,12 @@ func TestStore_Write_isAtomic(t *testing.T) {
 		t.Errorf("directories %v", left)
 	}
 	b.write(key, "second")
+	check(t, b.Erase(t.Context(), key+".jpg")) // which is no name of it
+	try(os.Stat(filepath.Join(b.dir, key)))(t)
 	check(t, b.Erase(t.Context(), "results/"))
-	if _, err := b.Open(t.Context(), key); !errors.Is(err, studio.ErrNotFound) {
-		t.Errorf("error %v", err)
-	}
-	if _, err := os.Stat(filepath.Dir(filepath.Join(b.dir, key))); !os.IsNotExist(err) {
-		t.Errorf("the empty directory is left, %v", err)
+	_, err := b.Open(t.Context(), key)
+	if _, left := os.Stat(filepath.Dir(filepath.Join(b.dir, key))); !errors.Is(err, studio.ErrNotFound) || !os.IsNotExist(left) {
+		t.Errorf("the erased file is %v, and its directory %v", err, left)
 	}
 }
 
