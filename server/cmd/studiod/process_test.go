@@ -49,7 +49,9 @@ func thisProgram(t *testing.T) []string {
 // startProcessBy is like startProcess, with a command that becomes the daemon.
 func startProcessBy(t *testing.T, program []string, dsn string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, Daemon: harness.RunDaemon(t, serveBy(program, dsn, args...))}
+	command := serveBy(program, dsn, args...)
+	command.Env = append(command.Env, "XDG_DATA_HOME="+t.TempDir()) // that of who runs the tests has their files
+	p := &process{t: t, Daemon: harness.RunDaemon(t, command)}
 	p.client = newClient(t, client.Config{BaseURL: p.URL, Email: testEmail, Password: testPassword})
 	return p
 }

@@ -46,7 +46,7 @@ func testTraces(t *testing.T, dsn string) {
 	}))
 	t.Cleanup(receiver.Close)
 
-	program := append([]string{"env", "XDG_DATA_HOME=" + t.TempDir(), collectorVariable + "=" + collector.URL + "/"}, thisProgram(t)...)
+	program := append([]string{"env", collectorVariable + "=" + collector.URL + "/"}, thisProgram(t)...)
 	first := startProcessBy(t, program, dsn, "--renderer=simulate:1ms")
 	const callers = "0af7651916cd43dd8448eb211c80319c"
 	traced := newClient(t, client.Config{BaseURL: first.URL, Email: testEmail, Password: testPassword},
