@@ -322,7 +322,7 @@ func TestBackup_keepsWhatItNeedsAndWhatIsNotItsOwn(t *testing.T) {
 	m.write("results/2/out.mp4", "kept")
 	foreign, half := filepath.Join(dir, "holiday.jpg"), filepath.Join(dir, "db", "2026-11-22T10:00:00Z.db.gz.18a.tmp")
 	m.backUpAfter(0)
-	for _, path := range []string{foreign, half} {
+	for _, path := range []string{foreign, half, filepath.Join(m.dir, "holiday.jpg")} {
 		check(t, os.WriteFile(path, []byte("x"), 0o600))
 	}
 	m.backUpAfter(3 * time.Hour)

@@ -89,7 +89,7 @@ func (s versions[V]) get(key string) (value V, ok bool) {
 	return value, ok
 }
 
-// copyMedia copies the files that the place lacks. It returns the versions that are in the media now.
+// copyMedia copies the files of the service that the place lacks. It returns the versions that are in the media now.
 func (b *Backup) copyMedia(ctx context.Context) (live versions[struct{}], err error) {
 	have := newVersions[struct{}]()
 	if err := b.place.ForEach(ctx, mediaFolder, func(object bucket.Object) error {
@@ -101,7 +101,7 @@ func (b *Backup) copyMedia(ctx context.Context) (live versions[struct{}], err er
 	live = newVersions[struct{}]()
 	copying, ctx := errgroup.WithContext(ctx)
 	copying.SetLimit(copies)
-	err = b.cfg.Media.ForEach(ctx, "", func(object bucket.Object) error {
+	add := func(object bucket.Object) error {
 		if strings.HasSuffix(object.Key, temporary) {
 			return nil // being written
 		}
@@ -111,7 +111,12 @@ func (b *Backup) copyMedia(ctx context.Context) (live versions[struct{}], err er
 			copying.Go(func() error { return b.copyFile(ctx, object.Key, key) })
 		}
 		return ctx.Err()
-	})
+	}
+	for _, folder := range []string{studio.ResultFolder, studio.UploadFolder} { // beside them may be files of others
+		if err = b.cfg.Media.ForEach(ctx, folder+"/", add); err != nil {
+			break
+		}
+	}
 	if failed := copying.Wait(); failed != nil { // which has ended the listing
 		err = failed
 	}
