@@ -276,7 +276,7 @@ func (b *Backup) open(ctx context.Context) (points []point, err error) {
 // openMark returns the id of the installation in the file that says to which one a place belongs, "" if it is empty.
 func openMark(mark string, keys *keyring.Keyring) (installation string, err error) {
 	if installation, err = keys.Open(mark, sealedFor("", media.Mark)); err != nil { // the key was lost and reset
-		err = fmt.Errorf("the place has backups with another key, or its file %s is damaged and must be made empty: %w", media.Mark, err)
+		err = fmt.Errorf("set another place, as this one has backups with another key, or make its file %s empty if it is damaged: %w", media.Mark, err)
 	}
 	return installation, err
 }
