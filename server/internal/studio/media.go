@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // Media stores files by key. A key consists of names separated by slashes. If the place of the files is full or cannot
@@ -52,8 +54,11 @@ func (s *Service) ResultURL(subjectID, name string) string {
 // write it. A file that is not needed may be erased.
 func (s *Service) MediaNeeded(ctx context.Context, key string) (bool, error) {
 	folder, id, name := splitKey(key)
-	if folder != ResultFolder && folder != UploadFolder { // those of others may be in the same directory
-		return !strings.HasSuffix(key, ".tmp"), nil
+	if id == "" && strings.HasSuffix(key, ".tmp") { // see media.Store.CheckWritable
+		return false, nil
+	}
+	if folder != ResultFolder && folder != UploadFolder || uuid.Validate(id) != nil { // it is somebody else's
+		return true, nil
 	}
 	if folder == UploadFolder {
 		upload, err := s.Store.Upload(ctx, id)
