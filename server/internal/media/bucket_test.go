@@ -37,7 +37,7 @@ func TestS3_trustsNoAnswer(t *testing.T) { //nolint:paralleltest // it sets the 
 		b.List(t.Context(), "mine/")(func(_ bucket.Object, failed error) bool { err = failed; return err == nil })
 		return err
 	}
-	clean := func(b bucket.Bucket) error { return b.Clean(t.Context(), time.Now()) }
+	clean := func(b bucket.Bucket) error { return b.Clean(t.Context(), time.Now(), nil) }
 	del := func(b bucket.Bucket) error { return b.Delete(t.Context(), "file") }
 	const xml, page = "Content-Type: text/xml\n", "<L><Contents><Key>studio/mine/1</Key></Contents>"
 	const more = "<IsTruncated>true</IsTruncated><NextContinuationToken>1</NextContinuationToken><NextKeyMarker>1</NextKeyMarker></L>"

@@ -65,7 +65,7 @@ func (b *fixture) files() (all []string) {
 // directories returns the directories of results.
 func (b *fixture) directories() []string {
 	b.t.Helper()
-	return try(filepath.Glob(filepath.Join(b.dir, "results", "*")))(b.t)
+	return try(filepath.Glob(filepath.Join(b.dir, "*", "*")))(b.t)
 }
 
 // do sends a request. header is a list of names and values.
@@ -206,26 +206,26 @@ func TestStore_ServeHTTP_refusesOtherURLs(t *testing.T) {
 }
 
 // Sweep erases files that are old enough and not needed, and what a crash leaves: temporary files, empty directories
-// and uploads in several parts.
+// and uploads in several parts. What may be somebody else's is kept.
 func TestStore_Sweep_erasesOldUnneededFiles(t *testing.T) {
 	t.Parallel()
 	inDirectory := setup(t)
 	inDirectory.clock.Add(time.Since(inDirectory.clock.Now())) // modification times come from the system clock
 	inBucket, store := setupS3(t)
-	store.BeginUpload(t, key)
-	inDirectory.write("results/1/out.mp4.123.tmp", "")
-	check(t, os.Mkdir(filepath.Join(inDirectory.dir, "results", "empty"), 0o700))
+	_, _ = store.BeginUpload(t, key), store.BeginUpload(t, "others/1")
+	inDirectory.write(media.Mark+".123.tmp", "")
+	check(t, errors.Join(os.MkdirAll(filepath.Join(inDirectory.dir, "results", "empty"), 0o700), os.MkdirAll(filepath.Join(inDirectory.dir, "others", "empty"), 0o700)))
 	for b, test := range map[*fixture]struct {
 		young int // what a crash has left, and what is not needed
 		left  func() int
 	}{
-		inDirectory: {4, func() int { return len(inDirectory.files()) + len(inDirectory.directories()) - 2 }},
-		inBucket:    {1, func() int { return store.Uploads(t) }},
+		inDirectory: {4, func() int { return len(inDirectory.files()) + len(inDirectory.directories()) - 3 }},
+		inBucket:    {1, func() int { return store.Uploads(t) - 1 }},
 	} {
 		b.write(key, "x")
 		b.write("results/1/out.mp4", "x")
 		for _, old := range []bool{false, true} {
-			check(t, b.Sweep(t.Context(), time.Hour, func(_ context.Context, k string) (bool, error) { return k == key, nil }))
+			check(t, b.Sweep(t.Context(), time.Hour, func(_ context.Context, k string) (bool, error) { return k == key || k[:7] != "results", nil }))
 			_, found := b.content(key)
 			if _, needless := b.content("results/1/out.mp4"); !found || needless == old || test.left() != test.young {
 				t.Errorf("old %t: the file that is needed is there: %t, the other: %t, and %d others", old, found, needless, test.left())

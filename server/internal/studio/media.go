@@ -54,9 +54,6 @@ func (s *Service) ResultURL(subjectID, name string) string {
 // write it. A file that is not needed may be erased.
 func (s *Service) MediaNeeded(ctx context.Context, key string) (bool, error) {
 	folder, id, name := splitKey(key)
-	if id == "" && strings.HasSuffix(key, ".tmp") { // see media.Store.CheckWritable
-		return false, nil
-	}
 	if folder != ResultFolder && folder != UploadFolder || uuid.Validate(id) != nil { // it is somebody else's
 		return true, nil
 	}

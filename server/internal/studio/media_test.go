@@ -62,7 +62,7 @@ func TestMediaNeeded_filesOfTheRendering(t *testing.T) {
 				t.Errorf("need of %q: %t", name, needed)
 			}
 		}
-		for _, key := range []string{"notes.txt", "results/old.png", "other/1.tmp", "other/" + studio.ResultKey(lipsync.ID, "old.png")} {
+		for _, key := range []string{"notes.txt", "1.tmp", "results/old.png", "other/" + studio.ResultKey(lipsync.ID, "old.png")} {
 			if needed := try(service.MediaNeeded(t.Context(), key))(t); !needed {
 				t.Errorf("%s, which is somebody else's, is not needed", key)
 			}

@@ -40,8 +40,9 @@ type Bucket interface {
 	Delete(ctx context.Context, key string) error
 	// List returns the files whose keys begin with prefix. It ends at the first error.
 	List(ctx context.Context, prefix string) iter.Seq2[Object, error]
-	// Clean removes what writes have left that began before a time and were killed, unless List returns it.
-	Clean(ctx context.Context, before time.Time) error
+	// Clean removes what writes have left that began before a time and were killed, unless List returns it. It asks
+	// whether a key is needed, which ends with a slash for a directory.
+	Clean(ctx context.Context, before time.Time, needed func(key string) (bool, error)) error
 	// URL returns a URL at which anybody can read a file for a time, or [errors.ErrUnsupported].
 	URL(ctx context.Context, key string, lifetime time.Duration) (string, error)
 	// Close closes idle connections.

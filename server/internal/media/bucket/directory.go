@@ -192,12 +192,22 @@ func (d Directory) List(ctx context.Context, prefix string) iter.Seq2[Object, er
 }
 
 // Clean implements [Bucket]. It removes empty directories. List returns temporary files.
-func (d Directory) Clean(_ context.Context, before time.Time) error {
-	names, err := fs.Glob(os.DirFS(d.dir), "*/*")
-	for _, name := range names {
-		name = d.join(name)
-		if info, err := os.Lstat(name); err == nil && info.IsDir() && info.ModTime().Before(before) {
-			_ = os.Remove(name) // fails if the directory is not empty
+func (d Directory) Clean(_ context.Context, before time.Time, needed func(key string) (bool, error)) error {
+	keys, err := fs.Glob(os.DirFS(d.dir), "*/*")
+	for _, key := range keys {
+		name := d.join(key)
+		if info, err := os.Lstat(name); err != nil || !info.IsDir() || !info.ModTime().Before(before) {
+			continue
+		}
+		if entries, err := os.ReadDir(name); err != nil || len(entries) > 0 {
+			continue
+		}
+		keep, err := needed(key + "/")
+		if err != nil {
+			return err
+		}
+		if !keep {
+			_ = os.Remove(name) // fails if the directory is no longer empty
 		}
 	}
 	return err

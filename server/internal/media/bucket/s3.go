@@ -176,7 +176,7 @@ func (s *S3) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
 }
 
 // Clean implements [Bucket]. It aborts uploads in several parts.
-func (s *S3) Clean(ctx context.Context, before time.Time) error {
+func (s *S3) Clean(ctx context.Context, before time.Time, needed func(key string) (bool, error)) error {
 	ctx, bound, cancel := s.waits(ctx)
 	defer cancel()
 	for page := (minio.ListMultipartUploadsResult{IsTruncated: true}); page.IsTruncated; {
@@ -195,6 +195,11 @@ func (s *S3) Clean(ctx context.Context, before time.Time) error {
 				return errAnswer
 			}
 			if upload.Initiated.IsZero() || !upload.Initiated.Before(before) {
+				continue
+			}
+			if keep, err := needed(strings.TrimPrefix(upload.Key, s.prefix)); err != nil {
+				return err
+			} else if keep {
 				continue
 			}
 			err := bound(func() error { return s.client.AbortMultipartUpload(ctx, s.bucket, upload.Key, upload.UploadID) })
