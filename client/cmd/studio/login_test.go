@@ -62,7 +62,7 @@ func TestLogout_endsTheSession(t *testing.T) {
 	for name, spoil := range map[string]func(path string) error{
 		"session goes on": func(path string) error { return os.Truncate(path, 1) },
 		"other users":     func(path string) error { return os.Chmod(path, 0o644) },
-		"not contain":     func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) },
+		"not contain":     func(path string) error { return errors.Join(os.Remove(path), os.Symlink(filepath.Dir(path), path)) },
 		"501": func(string) error {
 			stored.BaseURL = startFake(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotImplemented) })
 			return file.save(stored)
