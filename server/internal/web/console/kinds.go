@@ -68,7 +68,7 @@ func (k kind) name(title *string) string {
 	return cmp.Or(line, "Untitled "+k.Singular)
 }
 
-// labels has the names of the members of creation requests on pages, in the order of the page of a subject.
+// labels has the names of the members of requests on pages, in the order of the page of a subject.
 //
 //nolint:gochecknoglobals // a table
 var labels = []property{
