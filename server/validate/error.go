@@ -14,10 +14,11 @@ type Error struct {
 	// Status is 400, 413 or 415 for a request, 400 for a value, and 500 for a response. [Validator.Middleware] adds
 	// 401, 404 and 405.
 	Status int
-	// Detail is a fixed text.
+	// Detail says what is wrong. It may contain a limit of the document, or the line and column of an error in JSON.
 	Detail string
 	// Violations lists violations by parameters, in the order of the document, and then by the body. Its
-	// length is at most [MaxViolations]. It is empty if the body cannot be read or is not valid JSON.
+	// length is at most [MaxViolations]. If the body is not valid JSON, it has only those by parameters. If the body
+	// cannot be read, is too large or has another media type, it is empty.
 	Violations []Violation
 	// Err is the error of reading the body or of [Config.Security], for logging only. It is nil if there is none.
 	Err error

@@ -1,9 +1,9 @@
 // Package encode encodes the types of package gen as JSON.
 //
-// The JSON is that of encoding/json, with four exceptions. A slice or map that is nil is empty instead of null. The map
-// AdditionalProperties of a struct has the other members of the object, as has the JSON in its field union. A [Wrapper]
-// has the JSON of its value. Methods of a pointer are called for values without an address, too. A value that is nested
-// 10,000 times in itself or in interfaces is an error like one that contains itself.
+// The JSON is that of encoding/json, with these exceptions. A slice or map that is nil is empty instead of null. The
+// map AdditionalProperties of a struct has the other members of the object, as has the JSON in its field union. A
+// [Wrapper] has the JSON of its value. Methods of a pointer are called for values without an address, too. A value that
+// is nested 10,000 times in itself or in interfaces is an error like one that contains itself.
 package encode
 
 import (
