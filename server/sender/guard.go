@@ -26,7 +26,8 @@ const blockedNetworks = `
 	198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4
 	::/3 4000::/2 8000::/1 2001::/23 2001:db8::/32 2002::/16 3fff::/20`
 
-// RefusedError is the error for a URL or an address that the guard blocks.
+// RefusedError is the error for a URL that the guard blocks. A name whose addresses it blocks fails like one that has
+// none, with a [*net.DNSError].
 type RefusedError struct {
 	Reason string // one of a few fixed texts; safe to send to the user
 
