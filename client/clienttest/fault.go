@@ -59,7 +59,7 @@ func Status(status int) Fault { return RetryAfter(status, 0) }
 
 // RetryAfter is [Status] with a Retry-After header, rounded up to seconds.
 func RetryAfter(status int, after time.Duration) Fault {
-	return instead(func(w http.ResponseWriter, _ *http.Request) {
+	return around(func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/problem+json")
 		if status == http.StatusUnauthorized {
 			w.Header().Set("WWW-Authenticate", "Bearer")
@@ -74,7 +74,7 @@ func RetryAfter(status int, after time.Duration) Fault {
 
 // HTML responds with an HTML page, as a proxy might, instead of processing the call.
 func HTML(status int) Fault {
-	return instead(func(w http.ResponseWriter, _ *http.Request) {
+	return around(func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(status)
 		_, _ = fmt.Fprintf(w, "<!DOCTYPE html>\n<title>%d</title>\n<h1>%s</h1>\n", status, http.StatusText(status))
@@ -83,55 +83,51 @@ func HTML(status int) Fault {
 
 // DropBefore closes the connection without reading the body or processing the call.
 func DropBefore() Fault {
-	return instead(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	return around(func(http.Handler, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 }
 
 // DropAfter processes the call and closes the connection without a response. It waits for the end of the
 // response, which that of streamEvents has only when the client gives up. So does [DropMid].
 func DropAfter() Fault {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			next.ServeHTTP(httptest.NewRecorder(), r)
-			panic(http.ErrAbortHandler)
-		})
-	}
+	return around(func(next http.Handler, _ http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(httptest.NewRecorder(), r)
+		panic(http.ErrAbortHandler)
+	})
 }
 
 // DropMid processes the call and closes the connection after half of the response body. A response without a body
 // arrives as a whole.
 func DropMid() Fault {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			response := httptest.NewRecorder()
-			next.ServeHTTP(response, r)
-			maps.Copy(w.Header(), response.Header())
-			w.Header().Set("Content-Length", strconv.Itoa(response.Body.Len()))
-			w.WriteHeader(response.Code)
-			_, _ = w.Write(response.Body.Bytes()[:response.Body.Len()/2])
-			panic(http.ErrAbortHandler)
-		})
-	}
+	return around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		response := httptest.NewRecorder()
+		next.ServeHTTP(response, r)
+		maps.Copy(w.Header(), response.Header())
+		w.Header().Set("Content-Length", strconv.Itoa(response.Body.Len()))
+		w.WriteHeader(response.Code)
+		_, _ = w.Write(response.Body.Bytes()[:response.Body.Len()/2])
+		panic(http.ErrAbortHandler)
+	})
 }
 
 // Delay reads the request and waits before processing the call. The call is not processed if the client
 // disconnects or the test ends during the delay.
 func Delay(d time.Duration) Fault {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			// net/http detects that the client disconnected only after the body was read.
-			body, _ := io.ReadAll(io.LimitReader(r.Body, maxRecorded))
-			r.Body = io.NopCloser(bytes.NewReader(body))
-			select {
-			case <-time.After(d):
-				next.ServeHTTP(w, r)
-			case <-r.Context().Done():
-				panic(http.ErrAbortHandler)
-			}
-		})
-	}
+	return around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		// net/http detects that the client disconnected only after the body was read.
+		body, _ := io.ReadAll(io.LimitReader(r.Body, maxRecorded))
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		select {
+		case <-time.After(d):
+			next.ServeHTTP(w, r)
+		case <-r.Context().Done():
+			panic(http.ErrAbortHandler)
+		}
+	})
 }
 
-// instead returns a fault that does not process the call.
-func instead(handler http.HandlerFunc) Fault {
-	return func(http.Handler) http.Handler { return handler }
+// around returns a fault that calls handle with the handler that processes the call.
+func around(handle func(next http.Handler, w http.ResponseWriter, r *http.Request)) Fault {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handle(next, w, r) })
+	}
 }
