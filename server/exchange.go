@@ -17,7 +17,6 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 	"github.com/avatarstudio/avatarstudio/gen"
-	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
 const requestIDHeader = "X-Request-Id"
@@ -219,14 +218,6 @@ type rootHandler struct {
 	logger     *slog.Logger
 	onResponse func(context.Context, Response) // may be nil
 	challenge  string
-}
-
-func newRootHandler(cfg Config, validator *validate.Validator, next http.Handler) *rootHandler {
-	var security [][]validate.SecurityRequirement
-	for operation := range validator.Operations() {
-		security = append(security, operation.Security()...)
-	}
-	return &rootHandler{next: next, logger: cfg.Logger, onResponse: cfg.OnResponse, challenge: validate.Challenge(security)}
 }
 
 func (h *rootHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {

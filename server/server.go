@@ -153,7 +153,11 @@ func newHandler(cfg Config, validator *validate.Validator, register func(*router
 	if cfg.Wrap != nil {
 		next = cfg.Wrap(requireExchange(&cfg, "Wrap", next))
 	}
-	return newRootHandler(cfg, validator, next), nil
+	var security [][]validate.SecurityRequirement
+	for operation := range validator.Operations() {
+		security = append(security, operation.Security()...)
+	}
+	return &rootHandler{next: next, logger: cfg.Logger, onResponse: cfg.OnResponse, challenge: validate.Challenge(security)}, nil
 }
 
 // writeError responds with an error of the middleware or the implementation.

@@ -60,23 +60,17 @@ func formats() map[string]*format {
 	}
 	for _, size := range []int{8, 16, 32, 64} {
 		bits := strconv.Itoa(size)
-		all["int"+bits] = &format{KindInteger, fitsInt(size), "must fit " + bits + " bits"}
-		all["uint"+bits] = &format{KindInteger, fitsUint(size), "must fit " + bits + " bits without a sign"}
+		all["int"+bits] = &format{KindInteger, fits(strconv.ParseInt, size), "must fit " + bits + " bits"}
+		all["uint"+bits] = &format{KindInteger, fits(strconv.ParseUint, size), "must fit " + bits + " bits without a sign"}
 	}
 	return all
 }
 
-func fitsInt(size int) func([]byte) bool {
+// fits returns a check for integers of a size in bits. Like encoding/json, ParseUint refuses -0.
+func fits[N any](parse func(text string, base, size int) (N, error), size int) func([]byte) bool {
 	return func(text []byte) bool {
-		_, err := strconv.ParseInt(string(text), 10, size)
+		_, err := parse(string(text), 10, size)
 		return err == nil
-	}
-}
-
-func fitsUint(size int) func([]byte) bool {
-	return func(text []byte) bool {
-		_, err := strconv.ParseUint(string(text), 10, size)
-		return err == nil // like encoding/json, it refuses -0
 	}
 }
 
