@@ -142,9 +142,12 @@ func (s *shaper) data(item *openapi3.Schema, name string) *openapi3.SchemaRef {
 	return whole
 }
 
-// add adds a field for the data of events, if their type is constant.
+// add adds a field for the data of events, if their type is constant and no other data has it.
 func (u *eventUnion) add(s *shaper, name string, events variant) {
-	if len(events.events) == 0 {
+	known := func(event string) bool {
+		return slices.ContainsFunc(u.Fields, func(f eventField) bool { return slices.Contains(f.Events, event) })
+	}
+	if len(events.events) == 0 || slices.ContainsFunc(events.events, known) {
 		return
 	}
 	path := []string{name, events.events[0]}

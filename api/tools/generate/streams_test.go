@@ -28,7 +28,7 @@ func TestShape_givesEventsTheTypeOfTheirData(t *testing.T) {
 		{`{"properties": {"data": ` + text + `}}`, "", 0, false}, // any JSON, because a Go string is text
 		{`{"allOf": [{"properties": {"data": ` + one + `}}, {"properties": {` + id + `}}]}`, "#/components/schemas/WatchData", 0, true},
 		{`{"oneOf": [{"properties": {"event": {"const": "a"}, "data": ` + one + `}}, {"properties": {"event": {"const": "b"}, "data": ` + two + `}}]}`, "WatchData", 2, false},
-		{`{"oneOf": [{"properties": {"event": {"enum": ["a", "c"]}, "data": ` + one + `}}, {"properties": {"event": {"type": "string"}, "data": ` + two + `}}]}`, "#/components/schemas/WatchData", 2, false},
+		{`{"oneOf": [{"properties": {"event": {"enum": ["a", "c"]}, "data": ` + one + `}}, {"properties": {"event": {"enum": ["b", "c"]}, "data": ` + two + `}}]}`, "#/components/schemas/WatchData", 2, false},
 		{`{"properties": {"data": ` + one + `}, "oneOf": [{"properties": {"event": {"const": "a"}, ` + id + `}}, {"properties": {"event": {"const": "b"}, ` + id + `}}]}`, "#/components/schemas/WatchData", 0, true},
 		{`{"oneOf": [{"properties": {"event": {"const": "a"}, "data": ` + one + `}}, {"properties": {"event": {"const": "b"}}}]}`, "string", 0, false},
 		{`{"anyOf": [{"properties": {"data": ` + one + `, ` + id + `}}, {"properties": {"data": ` + one + `}}]}`, "#/components/schemas/WatchData", 2, false},
