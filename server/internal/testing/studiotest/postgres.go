@@ -221,11 +221,12 @@ func startCluster(primary string, settings []string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	directory, err := os.MkdirTemp(clusterParent(settings), "pg")
+	directory, err := newDirectory(clusterParent(settings))
 	if err != nil {
 		return nil, err
 	}
-	settings = append([]string{"listen_addresses=", "max_connections=300"}, settings...)
+	// Files of shared memory are in the data directory, so that they do not outlast it after the server was killed.
+	settings = append([]string{"listen_addresses=", "max_connections=300", "dynamic_shared_memory_type=mmap"}, settings...)
 	options := "-k " + directory + " -c " + strings.Join(settings, " -c ")
 	c := &Cluster{Directory: directory}
 	if c.shell, err = c.Command(context.Background(), "sh", "-c", clusterScript, "sh", directory, programs, options, primary); err != nil {
@@ -255,7 +256,7 @@ func startCluster(primary string, settings []string) (*Cluster, error) {
 func clusterParent(settings []string) string {
 	memory := memoryDirectory()
 	switch {
-	case slices.Contains(settings, "fsync=off") && memory != "":
+	case slices.Contains(settings, "fsync=off") && len(memory) <= 60:
 		return memory
 	case len(os.TempDir()) > 60:
 		return "/tmp" // the path of a Unix socket has at most 107 bytes

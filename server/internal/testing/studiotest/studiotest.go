@@ -94,7 +94,7 @@ func NewSQLite(t testing.TB) (dsn string) {
 // possible, because each commit waits for a disk.
 func NewEmptySQLite(t testing.TB) (dsn string) {
 	t.Helper()
-	directory, err := os.MkdirTemp(memoryDirectory(), "studiotest") //nolint:usetesting // that would be on a disk
+	directory, err := newDirectory(memoryDirectory())
 	harness.Check(t, err)
 	t.Cleanup(func() { harness.Check(t, os.RemoveAll(directory)) })
 	return "sqlite:" + filepath.Join(directory, "studio.db")
