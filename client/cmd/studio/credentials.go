@@ -39,8 +39,8 @@ type login struct {
 type credentials struct{ directory string }
 
 // path returns the file, or that to which a symbolic link in its place leads: the link stays until a logout, and no
-// tokens do. It does not follow a link to anything else, such as a device, because commands replace and delete what is at
-// path.
+// tokens do. It does not follow a link to anything else, such as a device, because commands replace and delete what is
+// at path.
 func (c credentials) path() string {
 	path := filepath.Join(c.directory, credentialsName)
 	target, err := filepath.EvalSymlinks(path)

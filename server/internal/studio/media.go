@@ -54,8 +54,8 @@ func (s *Service) ResultURL(subjectID, name string) string {
 // write it. A file that is not needed may be erased.
 func (s *Service) MediaNeeded(ctx context.Context, key string) (bool, error) {
 	folder, id, name := splitKey(key)
-	if folder != ResultFolder && folder != UploadFolder || uuid.Validate(id) != nil { // it is somebody else's
-		return true, nil
+	if folder != ResultFolder && folder != UploadFolder || uuid.Validate(id) != nil {
+		return true, nil //nolint:nilerr // it is somebody else's
 	}
 	if folder == UploadFolder {
 		upload, err := s.Store.Upload(ctx, id)
