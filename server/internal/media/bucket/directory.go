@@ -20,8 +20,8 @@ import (
 
 const (
 	filePrefix = "file:"
-	// temporary is the extension of the files that are being written.
-	temporary = ".tmp"
+	// Temporary is the extension of the files that are being written, which a killed process leaves.
+	Temporary = ".tmp"
 )
 
 // Directory is a directory. Only its owner has access to the files that it writes.
@@ -119,7 +119,7 @@ func (d Directory) Write(ctx context.Context, key, _ string, content io.Reader) 
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*"+temporary) // with mode 0600
+	file, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*"+Temporary) // with mode 0600
 	if err != nil {
 		return err
 	}

@@ -23,8 +23,6 @@ const (
 	mediaFolder = "media/"
 	// goneFolder has an empty file for each version that is no longer in the media, with the time when that was seen.
 	goneFolder = "gone/"
-	// temporary is the extension of the files that a killed process may leave in a directory.
-	temporary = ".tmp"
 
 	copies      = 8         // concurrent copies of files
 	copyTimeout = time.Hour // for one file
@@ -102,7 +100,7 @@ func (b *Backup) copyMedia(ctx context.Context) (live versions[struct{}], err er
 	copying, ctx := errgroup.WithContext(ctx)
 	copying.SetLimit(copies)
 	add := func(object bucket.Object) error {
-		if strings.HasSuffix(object.Key, temporary) {
+		if strings.HasSuffix(object.Key, bucket.Temporary) {
 			return nil // being written
 		}
 		key := versionKey(object, b.sealer.extension())
@@ -192,6 +190,6 @@ func (b *Backup) sweep(ctx context.Context, points []point, live versions[struct
 			return !at.Before(oldest), nil
 		}
 		isOurs := strings.HasPrefix(key, folder) || strings.HasPrefix(key, mediaFolder) || strings.HasPrefix(key, goneFolder)
-		return !isOurs || !strings.HasSuffix(key, temporary), nil
+		return !isOurs || !strings.HasSuffix(key, bucket.Temporary), nil
 	})
 }
