@@ -92,7 +92,7 @@ func topics() (all []*cli.Command) {
 
 // leaf returns a command that uses the database. See [commandline.Leaf].
 func leaf(name, usage, argsUsage string, flags []cli.Flag, action cli.ActionFunc) *cli.Command {
-	return commandline.Leaf(name, usage, argsUsage, append([]cli.Flag{databaseFlag(), keyFileFlag()}, flags...), action)
+	return commandline.Leaf(name, usage, argsUsage, append([]cli.Flag{databaseFlag("sqlite:studio.db in the user's data directory"), keyFileFlag()}, flags...), action)
 }
 
 // explain converts an error of package studio about a record to a usage error of the command.
@@ -108,9 +108,9 @@ func explain(err error, record string) error {
 	return err
 }
 
-func databaseFlag() cli.Flag {
+func databaseFlag(defaultText string) cli.Flag {
 	return setting(&cli.StringFlag{
-		Name: "db", Usage: "database, as sqlite:PATH or postgres://USER@HOST/DATABASE; set a password with PGPASSWORD, because other users of the machine can see arguments", DefaultText: "sqlite:studio.db in the user's data directory",
+		Name: "db", Usage: "database, as sqlite:PATH or postgres://USER@HOST/DATABASE; set a password with PGPASSWORD, because other users of the machine can see arguments", DefaultText: defaultText,
 	})
 }
 

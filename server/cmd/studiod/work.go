@@ -7,13 +7,13 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 func workCommand() *cli.Command {
-	command := leaf("work", "only render, for daemons with the same PostgreSQL database and files", "", append([]cli.Flag{mediaFlag("required")}, rendererFlags()...), work)
-	command.Flags[0].(*cli.StringFlag).DefaultText = "required" // of --db
-	return groupFlags(command)
+	flags := append([]cli.Flag{databaseFlag("required"), keyFileFlag(), mediaFlag("required")}, rendererFlags()...)
+	return groupFlags(commandline.Leaf("work", "only render, for daemons with the same PostgreSQL database and files", "", flags, work))
 }
 
 func work(ctx context.Context, command *cli.Command) error {
