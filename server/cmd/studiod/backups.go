@@ -57,7 +57,7 @@ func restorePlace(ctx context.Context, command *cli.Command, dsn, from string, k
 		return usagef("a place must end with @TIME, such as %s@latest", from)
 	}
 	restoration := backup.Restoration{Place: from[:i], At: from[i+1:], Database: dsn, Keys: keys, Now: time.Now}
-	if restoration.Media, err = openFiles(ctx, command, dsn); err != nil {
+	if restoration.Media, err = openFiles(ctx, command.String("media"), dsn); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, restoration.Media.Close()) }()

@@ -113,10 +113,11 @@ func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 	dsn := studiotest.NewSQLite(t)
 	must(t, testPassword, "user", "add", "--db="+dsn, "--operator", testEmail)
 	workspace := must(t, "", "workspace", "add", "--db="+dsn, "Team")
-	pipe, unborn := filepath.Join(t.TempDir(), "pipe"), filepath.Join(t.TempDir(), "unborn")
+	pipe, unborn, foreign := filepath.Join(t.TempDir(), "pipe"), filepath.Join(t.TempDir(), "unborn"), t.TempDir()
 	check(t, syscall.Mkfifo(pipe, 0o600))
-	names := strings.NewReplacer("DB", "--db="+dsn, "WORKSPACE", workspace, "SERVE", "serve --addr=127.0.0.1:0 --admin-addr=off --db=sqlite:"+unborn+"/studio.db", "CERT", certFile,
-		"KEY", keyFile, "PIPE", pipe, "PUBLIC", "--public-url=https://studio.example", "PG", "postgres://ada:hunter2@", "WORK", "work --db=postgres://localhost/studio")
+	check(t, os.WriteFile(filepath.Join(foreign, "installation"), []byte("files of another"), 0o600))
+	names := strings.NewReplacer("DB", "--db="+dsn, "WORKSPACE", workspace, "CERT", certFile, "FOREIGN", foreign, "UNBORN", unborn,
+		"SERVE", "serve --addr=127.0.0.1:0 --admin-addr=off --db=sqlite:"+unborn+"/studio.db", "KEY", keyFile, "PIPE", pipe, "PUBLIC", "--public-url=https://studio.example", "PG", "postgres://ada:hunter2@", "WORK", "work --db=postgres://localhost/studio")
 	for _, test := range []struct {
 		code          int
 		says, command string
@@ -146,7 +147,9 @@ func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 		{exitUsage, "nowhere.json", "project import DB --workspace WORKSPACE nowhere.json"},
 		{exitUsage, "--media: a bucket must", "user delete DB --yes --media=here ada@example.com"},
 		{exitUsage, "--media: a bucket must", "SERVE --media=here"},
+		{exitUsage, "FOREIGN: the place is another installation's", "SERVE --media=file:FOREIGN"},
 		{exitUsage, "--backup: a bucket must", "SERVE --backup=file:?every=1h"},
+		{exitUsage, "must not contain each other", "SERVE --media=file:UNBORN --backup=file:UNBORN/backups"},
 		{exitUsage, "--tls-cert and --tls-key: ", "SERVE --tls-cert=KEY --tls-key=CERT"},
 		{exitUsage, "renderer", "SERVE --renderer=simulate:soon"},
 		{exitUsage, "--renderer: exec:", "SERVE --renderer=exec:/nowhere"},
@@ -177,6 +180,7 @@ func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 		{exitUsage, "exclude", "event replay DB --all WORKSPACE"},
 		{exitUsage, "endpoint list", "endpoint enable DB --user=ada@example.com https://hooks.example.com/?key=hunter2"},
 		{exitUsage, "must end with @TIME", "restore --db=sqlite:/nowhere/studio.db file:backups"},
+		{exitUsage, "no backup", "restore --db=sqlite:UNBORN/studio.db file:FOREIGN@latest"},
 		{exitUsage, "from 1m to 168h", "restore --db=sqlite:/nowhere/studio.db s3://bucket/prefix?every=1s@latest"},
 		{exitUsage, "region is missing", "restore --db=sqlite:/nowhere/studio.db s3://bucket/prefix@latest"},
 	} {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -24,7 +25,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/api/rest"
 	"github.com/avatarstudio/avatarstudio/server/internal/deliver"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
-	"github.com/avatarstudio/avatarstudio/server/internal/media/bucket"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/acme"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/backup"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/httpserver"
@@ -128,14 +128,22 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (*daemon, error) {
 }
 
 // check checks the settings that are used when there is a database, so that a wrong one creates none.
-func (d *daemon) check(context.Context) error {
-	if d.cfg.Media != "" {
-		if _, err := bucket.Open(d.cfg.Media); err != nil {
-			return usagef("--media: %w", err)
+func (d *daemon) check(ctx context.Context) (err error) {
+	files, err := openFiles(ctx, d.cfg.Media, d.cfg.Database)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, files.Close()) }()
+	if path, isFile := sqlitePath(d.cfg.Database); isFile && !exists(path) {
+		ctx, cancel := context.WithTimeout(ctx, mediaTimeout)
+		defer cancel()
+		mark, err := files.ReadText(ctx, media.Mark) // openMedia reports other errors
+		if _, other := media.FilesOf("")(mark); err == nil && other != nil {
+			return usagef("--media: %s: %w", cmp.Or(d.cfg.Media, files.Name()), other)
 		}
 	}
 	if d.cfg.Backup != "" {
-		if err := backup.Check(d.cfg.Backup); err != nil {
+		if err := backup.Check(ctx, d.cfg.Backup, files); err != nil {
 			return usagef("--backup: %w", err)
 		}
 	}

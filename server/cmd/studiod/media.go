@@ -24,6 +24,8 @@ const (
 	// mediaGrace is the minimum age of a file before it is erased because no record refers to it.
 	mediaGrace         = time.Hour
 	mediaSweepInterval = time.Hour
+	// mediaTimeout is how long a start with a new database waits for the bucket.
+	mediaTimeout = 5 * time.Second
 )
 
 // publicURL returns the origin of the service. Its pages, files and links are at fixed paths of an origin, so a URL
@@ -56,9 +58,8 @@ func defaultMedia(database string) (string, error) {
 	return "file:" + filepath.Join(directory, "media"), err
 }
 
-// openFiles opens the files of a database for a command, which signs no URLs. Its flags must include mediaFlag.
-func openFiles(ctx context.Context, command *cli.Command, database string) (*media.Store, error) {
-	bucket := command.String("media")
+// openFiles opens the files of a database for a caller that signs no URLs. It makes nothing. The default bucket is "".
+func openFiles(ctx context.Context, bucket, database string) (*media.Store, error) {
 	if bucket == "" {
 		var err error
 		if bucket, err = defaultMedia(database); err != nil {

@@ -126,7 +126,7 @@ func revoked(ctx context.Context, err error) error {
 
 func deleteUser(ctx context.Context, command *cli.Command, db *store.Store) (err error) {
 	email := command.Args().First()
-	files, err := openFiles(ctx, command, db.Name())
+	files, err := openFiles(ctx, command.String("media"), db.Name())
 	if err != nil {
 		return err
 	}

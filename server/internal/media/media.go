@@ -20,14 +20,14 @@ import (
 
 // Config configures a [Store]. Bucket, PublicURL and Key are required.
 type Config struct {
-	// Bucket is the location of a [bucket.Bucket]. A directory is created if needed.
+	// Bucket is the location of a [bucket.Bucket]. The first write creates a directory.
 	Bucket string
 	// PublicURL is the URL at which clients reach the Store's handler, without [Path].
 	PublicURL string
 	// Key is the HMAC key that signs the URLs of files that the service serves itself.
 	Key []byte
 	// Places makes the bucket that of its installation; see [Store.Take]. It remembers a directory, so that Open makes
-	// none anew that is gone. If nil, Open makes a directory that does not exist, and the bucket may be anybody's.
+	// none anew that is gone. If nil, Open makes nothing, and the bucket may be anybody's.
 	Places Places
 	// Now returns the current time. Default [time.Now].
 	Now func() time.Time
@@ -81,20 +81,14 @@ func Open(ctx context.Context, cfg Config) (s *Store, err error) {
 		}
 		return s, err
 	}
-	s.dir = directory.Path()
+	directory = directory.Resolve() // Overlaps compares the paths
+	s.bucket, s.dir = directory, directory.Path()
 	if cfg.Places != nil {
 		if err = s.take(ctx, known); err == nil && !known { // otherwise the next start would miss it
 			err = cfg.Places.AddPlace(ctx, s.name)
 		}
-		if err != nil {
-			return nil, err
-		}
 	}
-	if directory, err = directory.Create(); err != nil {
-		return nil, err
-	}
-	s.bucket, s.dir = directory, directory.Path()
-	return s, nil
+	return s, err
 }
 
 // Overlaps reports whether one of two buckets contains the other, so that Sweep may erase its files.

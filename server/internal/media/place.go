@@ -25,7 +25,7 @@ const (
 // Errors of places.
 var (
 	// ErrGone means that a place has no [Mark] although it had one, as after its disk was unmounted.
-	ErrGone = errors.New("the place has no file named " + Mark + " although it had one: mount its disk, or create the file empty to begin there again")
+	ErrGone = errors.New("the place has no regular file named " + Mark + " although it had one: mount its disk, or create the file empty to begin there again")
 	// ErrOther means that the [Mark] of a place has another owner.
 	ErrOther = errors.New("the place is another installation's or has another use, as its file named " + Mark +
 		" says: set another place or database, or make the file empty to begin there again, which erases what is there")

@@ -42,13 +42,15 @@ func openDirectory(dir string) (Directory, error) {
 // Path returns the path of the directory.
 func (d Directory) Path() string { return d.dir }
 
-// Create creates the directory if there is none, and returns it without symbolic links in its path.
-func (d Directory) Create() (Directory, error) {
-	if err := os.MkdirAll(d.dir, 0o700); err != nil {
-		return d, err
+// Resolve returns the directory without symbolic links in its path. It may not exist yet.
+func (d Directory) Resolve() Directory {
+	if dir, err := filepath.EvalSymlinks(d.dir); err == nil {
+		return Directory{dir}
 	}
-	dir, err := filepath.EvalSymlinks(d.dir) // Store.Overlaps compares the paths
-	return Directory{dir}, err
+	if parent := filepath.Dir(d.dir); parent != d.dir {
+		return Directory{Directory{parent}.Resolve().join(filepath.Base(d.dir))}
+	}
+	return d
 }
 
 // Location implements [Bucket].

@@ -92,8 +92,8 @@ type Backup struct {
 	skipped string // the backups that were logged by latest
 }
 
-// Open opens the place. It sends no request, so a place that is down does not delay a start. The caller must call
-// Close.
+// Open opens the place, which [Check] must accept. It sends no request, so a place that is down does not delay a start.
+// The caller must call Close.
 func Open(ctx context.Context, cfg Config) (*Backup, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -102,8 +102,10 @@ func Open(ctx context.Context, cfg Config) (*Backup, error) {
 	if err != nil {
 		return nil, err
 	}
-	if place.Overlaps(cfg.Media) {
-		return nil, errors.Join(ErrOverlap, place.Close())
+	if dir, isFile := strings.CutPrefix(place.Name(), "file:"); isFile {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, errors.Join(err, place.Close())
+		}
 	}
 	b := &Backup{cfg: cfg, every: every, sealer: &sealer{keys: cfg.Keys}, place: place}
 	b.status.Store(&studio.BackupStatus{Every: every, Began: cfg.Now()})
@@ -119,14 +121,16 @@ func openPlace(ctx context.Context, place string, now func() time.Time) (files *
 	return files, every, err
 }
 
-// Check reports what is wrong with the text of a place.
-func Check(place string) error {
-	location, _, err := splitPlace(place)
+// Check reports what is wrong with a place beside the media. It makes nothing and sends no request.
+func Check(ctx context.Context, place string, files *media.Store) error {
+	opened, _, err := openPlace(ctx, place, time.Now)
 	if err != nil {
 		return err
 	}
-	_, err = bucket.Open(location)
-	return err
+	if opened.Overlaps(files) {
+		err = ErrOverlap
+	}
+	return errors.Join(err, opened.Close())
 }
 
 // splitPlace returns the bucket and the interval of a place.

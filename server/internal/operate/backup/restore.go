@@ -58,7 +58,7 @@ type Restored struct {
 func Restore(ctx context.Context, r Restoration) (result Restored, err error) {
 	location, _, _ := strings.Cut(r.Place, "?")
 	if dir, isFile := strings.CutPrefix(location, "file:"); isFile {
-		if _, err := os.Stat(dir); err != nil { // opening creates it
+		if _, err := os.Stat(dir); err != nil { // otherwise it would be a place without backups
 			return result, err
 		}
 	}
