@@ -9,8 +9,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
-// Listen returns the socket of an address. One that has the port and another address is an error, because the port is
-// in use.
+// Listen returns the socket of an address. If only others have the port, that is an error, because it is in use.
 func TestSockets_Listen_usesTheSocketOfTheAddress(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ given, wanted, err string }{
@@ -31,6 +30,10 @@ func TestSockets_Listen_usesTheSocketOfTheAddress(t *testing.T) {
 			t.Errorf("%+v: %v, %v", test, got, err)
 		}
 	}
-	other := harness.Try((&Sockets{}).Listen(t.Context(), "127.0.0.1:0"))(t)
-	harness.Check(t, other.Close())
+	first := harness.Try((&Sockets{}).Listen(t.Context(), "127.0.0.1:0"))(t)
+	second := harness.Try((&Sockets{}).Listen(t.Context(), strings.Replace(first.Addr().String(), "0.1:", "0.2:", 1)))(t)
+	defer func() { _, _ = first.Close(), second.Close() }()
+	if got, err := (&Sockets{unused: []net.Listener{first, second}}).Listen(t.Context(), second.Addr().String()); got != second {
+		t.Errorf("the second socket with a port: %v, %v", got, err)
+	}
 }
