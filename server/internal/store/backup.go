@@ -167,7 +167,7 @@ func verifyBackup(ctx context.Context, db *sql.DB) error {
 	}
 	newest, err := newestMigration("sqlite")
 	if err == nil && version > newest {
-		err = ErrNewer
+		err = allowsEarlier(ctx, db, version, newest)
 	}
 	return err
 }

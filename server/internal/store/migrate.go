@@ -56,15 +56,21 @@ func (m *migrator) pending(ctx context.Context) (bool, error) {
 	if err != nil || version <= newest {
 		return version < newest, err
 	}
-	var allows, oldest int64
-	if err := m.db.QueryRowContext(ctx, `SELECT version, oldest FROM compatibility`).Scan(&allows, &oldest); err != nil {
+	if err := allowsEarlier(ctx, m.db, version, newest); err != nil {
 		return false, err
-	}
-	if allows != version || newest < oldest {
-		return false, fmt.Errorf("%w: its tables have version %d, and this program knows versions up to %d", ErrNewer, version, newest)
 	}
 	m.logger.WarnContext(ctx, "a later version of this program has migrated the database; this version can use it for now", "version", version, "known", newest)
 	return false, nil
+}
+
+// allowsEarlier returns ErrNewer unless the tables of a version allow a program that knows versions up to newest.
+func allowsEarlier(ctx context.Context, db *sql.DB, version, newest int64) error {
+	var allows, oldest int64
+	err := db.QueryRowContext(ctx, `SELECT version, oldest FROM compatibility`).Scan(&allows, &oldest)
+	if err == nil && (allows != version || newest < oldest) {
+		err = fmt.Errorf("%w: its tables have version %d, and this program knows versions up to %d", ErrNewer, version, newest)
+	}
+	return err
 }
 
 // migrate runs all migrations that the tables lack. Another process may have run them meanwhile.

@@ -130,6 +130,9 @@ func TestOpen_ofAnEarlierVersion(t *testing.T) {
 		if !strings.Contains(log, "level=WARN") {
 			t.Errorf("the log of the previous version is %q", log)
 		}
+		if copied := filepath.Join(t.TempDir(), "copy.db"); !restarted.Shared() {
+			check(t, errors.Join(restarted.Backup(t.Context(), copied), store.Restore(t.Context(), copied, "sqlite:"+copied+".new")))
+		}
 		for i, db := range []*store.Store{previous, restarted} {
 			check(t, db.Ready(t.Context()))
 			s := subject(fmt.Sprint(i), 1)
