@@ -138,7 +138,7 @@ func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 		{exitUsage, "UUID", "user add DB --id=7 bob@example.com"},
 		{exitUsage, "no such user", "user role DB bob@example.com operator"},
 		{exitUsage, "operator or user", "user role DB ada@example.com admin"},
-		{exitUsage, "no operator would be left", "user delete DB --yes --media=file:/tmp ada@example.com"},
+		{exitUsage, "no operator would be left", "user role DB ada@example.com user"},
 		{exitUsage, "--yes", "user delete DB --media=file:/tmp ada@example.com"}, // nobody confirms it
 		{exitUsage, "name", "workspace add DB \u200b"},
 		{exitUsage, "1 to 100 characters", "key add DB ada@example.com \u200b"},
@@ -146,6 +146,7 @@ func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 		{exitUsage, "workspace", "project import DB -"},
 		{exitUsage, "nowhere.json", "project import DB --workspace WORKSPACE nowhere.json"},
 		{exitUsage, "--media: a bucket must", "user delete DB --yes --media=here ada@example.com"},
+		{exitUsage, "--media: no files of this database", "user delete DB --yes --media=file:/tmp ada@example.com"},
 		{exitUsage, "--media: a bucket must", "SERVE --media=here"},
 		{exitUsage, "FOREIGN: the place is another installation's", "SERVE --media=file:FOREIGN"},
 		{exitUsage, "--backup: a bucket must", "SERVE --backup=file:?every=1h"},

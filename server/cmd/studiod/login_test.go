@@ -69,7 +69,7 @@ func TestCommands_endSessions(t *testing.T) {
 	must(t, password+"\n", "user", "add", db, email)
 	status := func(method, token string) int { return call(t, client, method, d.url(), token).StatusCode }
 	for _, command := range [][]string{
-		{"token", "revoke", db, email}, {"user", "disable", db, email}, {"user", "delete", db, "--yes", "--media=file:" + t.TempDir(), email},
+		{"token", "revoke", db, email}, {"user", "disable", db, email}, {"user", "delete", db, "--yes", email},
 	} {
 		must(t, "", "user", "enable", db, email)
 		_, token := tryLogin(t.Context(), client, d.url(), email, password)

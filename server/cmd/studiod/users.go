@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
+	"github.com/avatarstudio/avatarstudio/server/internal/media"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -136,6 +137,16 @@ func deleteUser(ctx context.Context, command *cli.Command, db *store.Store) (err
 		return explain(err, "user")
 	}
 	if err := confirm(command, "Delete "+commandline.Printable(email)+" and everything that is theirs?"); err != nil {
+		return err
+	}
+	id, err := db.InstallationID(ctx)
+	if err == nil {
+		err = files.Take(ctx, true, media.FilesOf(id))
+	}
+	switch {
+	case errors.Is(err, media.ErrGone), errors.Is(err, media.ErrOther): // the user's files would stay in another place
+		return usagef("--media: no files of this database are there; set the place that studiod serve uses")
+	case err != nil:
 		return err
 	}
 	return explain(service.RemoveUser(ctx, studio.User{Email: byCommand}, email), "user")
