@@ -36,13 +36,14 @@ var hosts = idna.New(idna.MapForLookup(), idna.StrictDomainName(false), idna.Bid
 // the fragment, which is never sent.
 //
 // Parse is stricter than the standard: it refuses user names and passwords, addresses of IPv4 in other forms than four
-// decimal numbers, control characters and port 0, a path with a percent sign that encodes nothing, and a backslash
-// before the path. It removes a dot at the end of the host, writes an address of IPv4 that is mapped into IPv6 as IPv4,
-// and also encodes a vertical bar in a path.
+// decimal numbers, names that are percent-encoded or that IDNA refuses, such as one that begins with a hyphen, control
+// characters and port 0, a path with a percent sign that encodes nothing, and a backslash before the path. It removes a
+// dot at the end of the host, writes an address of IPv4 that is mapped into IPv6 as IPv4, and also encodes a vertical
+// bar in a path.
 func Parse(raw string) (*url.URL, error) {
 	u, err := parse(strings.Trim(raw, " \t\r\n"))
 	switch {
-	case !strings.Contains(raw, "://"):
+	case !strings.HasPrefix(raw[max(strings.IndexByte(raw, ':'), 0):], "://"):
 		return nil, ErrScheme
 	case err != nil:
 		return nil, ErrInvalid

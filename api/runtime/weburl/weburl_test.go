@@ -42,7 +42,7 @@ func TestParse_normalizesHostsAndPorts(t *testing.T) {
 		{"/path", "", weburl.ErrScheme},
 		{"https:///path", "", weburl.ErrScheme},
 		{"ftp://example.com/", "", weburl.ErrScheme},
-		{"https:example.com", "", weburl.ErrScheme},
+		{`https:\\example.com:///../`, "", weburl.ErrScheme},
 		{"https://exa mple.com/", "", weburl.ErrInvalid},
 		{"https://example.com\\@127.0.0.1/", "", weburl.ErrInvalid},
 		{"https://example.com/\r\nX: y", "", weburl.ErrInvalid},
