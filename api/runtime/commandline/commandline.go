@@ -45,9 +45,9 @@ func Prepare(root *cli.Command, stdin io.Reader, stdout, stderr io.Writer) {
 	root.Version, root.EnableShellCompletion = Version(), true
 	root.ExitErrHandler = func(context.Context, *cli.Command, error) {} // the caller prints errors and chooses the exit code
 	root.Before = func(ctx context.Context, command *cli.Command) (context.Context, error) {
-		for _, argument := range command.Args().Slice() {
+		for i, argument := range command.Args().Slice() { // which may contain a password
 			if !utf8.ValidString(argument) { // JSON would change it
-				return ctx, Usagef("the argument %q must be UTF-8", argument)
+				return ctx, Usagef("argument %d must be UTF-8", i+1)
 			}
 		}
 		return ctx, nil
@@ -204,8 +204,8 @@ func lineOf(err error) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// Version returns the version that the go command has stamped into the program: the tag of the commit, or its time and
-// hash.
+// Version returns the version that the go command has stamped into the program: the tag of the commit, its time and
+// hash, or "(devel)".
 func Version() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		return cmp.Or(info.Main.Version, "(devel)")

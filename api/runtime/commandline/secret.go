@@ -13,7 +13,7 @@ import (
 // maxLine is longer than any password.
 const maxLine = 4096
 
-// ReadLine reads the first line of in.
+// ReadLine reads the first line of in, of which it returns 4,096 bytes at most. It may read more than the line.
 func ReadLine(ctx context.Context, in io.Reader) (string, error) {
 	return interruptible(ctx, func() (string, error) {
 		line, err := bufio.NewReader(io.LimitReader(in, maxLine)).ReadString('\n')

@@ -37,7 +37,7 @@ func TestCommands_reportInputErrorsInOneLine(t *testing.T) {
 		"help as an argument":          {[]string{"project", "list", "help"}, "usage: studio project list"},
 		"an empty file":                {[]string{"lipsync", "create", base, "--video", empty}, "--video is an empty file"},
 		"an empty argument":            {[]string{"avatar", "show", base, ""}, "usage: studio avatar show ID"},
-		"an argument in Latin-1":       {[]string{"avatar", "create", "--title=Zo\xeb"}, `"--title=Zo\xeb" must be UTF-8`},
+		"an argument in Latin-1":       {[]string{"avatar", "create", "--title=Zo\xeb"}, "studio: argument 3 must be UTF-8"},
 		"a password as a flag":         {[]string{"login", "--password=hunter2"}, "password"},
 		"a login without a service":    {[]string{"login", "--email=a", "--password-stdin"}, "--base-url"},
 		"a login over plain http":      {[]string{"login", "--base-url=http://example.com", "--email=a", "--password-stdin"}, "BaseURL: must be https"},
