@@ -114,6 +114,7 @@ type response struct {
 	written  time.Time
 	deadline time.Time // when the write deadline was set
 	err      error     // of a write
+	panicked any       // by a layer around, in a write
 	ended    bool
 }
 
@@ -227,6 +228,7 @@ func begin(to http.ResponseWriter, status int, mediaType string, headers func(ht
 	go func() { defer close(sent); w.write(nil) }()
 	<-sent
 	if w.err != nil {
+		w.rethrow()
 		return nil, nil
 	}
 	hurried := make(chan struct{})
@@ -254,11 +256,18 @@ func (w *response) sendText() bool {
 	return err == nil && w.ctx.Err() == nil
 }
 
-// write writes and flushes text. The caller must hold mu.
+// write writes and flushes text. The caller must hold mu. A layer around may panic, to abort the connection: the stream
+// then ends, and rethrow panics in the goroutine of the request.
 func (w *response) write(text []byte) {
 	if w.err != nil {
 		return
 	}
+	defer func() {
+		if w.panicked = recover(); w.panicked != nil {
+			w.err = http.ErrAbortHandler
+			w.cancel(w.err)
+		}
+	}()
 	now := time.Now()
 	if w.written = now; w.ctx.Err() != nil {
 		w.hurry()
@@ -350,9 +359,10 @@ func (w *response) sendProblem(problem []byte) {
 	w.ended = false
 	w.write(w.format.problem(problem))
 	w.ended = true
+	w.rethrow()
 }
 
-// end stops the heartbeats.
+// end stops the heartbeats, and rethrows.
 func (w *response) end() {
 	w.release()
 	w.timer.Stop()
@@ -360,4 +370,11 @@ func (w *response) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.ended = true
+	w.rethrow()
+}
+
+func (w *response) rethrow() {
+	if w.panicked != nil {
+		panic(w.panicked)
+	}
 }

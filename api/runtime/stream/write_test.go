@@ -65,8 +65,7 @@ func untilDone(ended chan<- error) func(context.Context) things {
 
 func get(t *testing.T, client *http.Client, url string) *http.Response {
 	t.Helper()
-	request := harness.Try(http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody))(t)
-	response := harness.Try(client.Do(request))(t)
+	response := harness.Try(client.Do(harness.Try(http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody))(t)))(t)
 	t.Cleanup(func() { _ = response.Body.Close() })
 	return response
 }
@@ -205,12 +204,40 @@ func TestSend_isCut(t *testing.T) {
 	}
 }
 
+// A layer around may abort the connection, at the header, an item, a heartbeat and a problem.
+func TestSend_endsIfALayerAborts(t *testing.T) {
+	t.Parallel()
+	for flush := 1; flush <= 4; flush++ {
+		synctest.Test(t, func(t *testing.T) {
+			defer func() {
+				if reason := recover(); reason != http.ErrAbortHandler {
+					t.Errorf("flush %d: %v", flush, reason)
+				}
+			}()
+			ctx, cancel := context.WithTimeout(t.Context(), stream.Heartbeat+time.Second)
+			defer cancel()
+			sends(sse, untilDone(make(chan error, 1))).ServeHTTP(&aborting{httptest.NewRecorder(), flush}, httptest.NewRequestWithContext(ctx, http.MethodGet, "/", http.NoBody))
+		})
+	}
+}
+
+type aborting struct {
+	http.ResponseWriter
+
+	flushes int
+}
+
+func (a *aborting) Flush() {
+	if a.flushes--; a.flushes == 0 {
+		panic(http.ErrAbortHandler)
+	}
+}
+
 func TestSend_sendsNoItemsToHead(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(sends(sse, untilDone(nil)))
 	t.Cleanup(server.Close)
-	request := harness.Try(http.NewRequestWithContext(t.Context(), http.MethodHead, server.URL, http.NoBody))(t)
-	response := harness.Try(server.Client().Do(request))(t)
+	response := harness.Try(server.Client().Do(harness.Try(http.NewRequestWithContext(t.Context(), http.MethodHead, server.URL, http.NoBody))(t)))(t)
 	if _ = response.Body.Close(); response.Header.Get("Content-Type") != sse {
 		t.Errorf("%v", response.Header)
 	}
