@@ -37,11 +37,10 @@ func (d *daemon) openStudio(ctx context.Context) (err error) {
 	}
 	cfg.PublicURL = strings.TrimSuffix(d.cfg.PublicURL, "/")
 	cfg.MaxInProgress, cfg.MaxMediaBytes, cfg.MaxVideoSeconds = maxInProgress(d.cfg.UserRate), d.cfg.MaxMediaBytes, d.cfg.MaxVideoSeconds
-	cfg.OnStreamEnd, cfg.TraceParent = d.recordStreamEnd, tracing.Parent
+	cfg.OnStreamEnd, cfg.TraceParent = d.logStreamEnd, tracing.Parent
 	cfg.IssueAccessToken, cfg.Webhooks = d.tokens.Issue, d.sender
 	d.studio = studio.New(cfg)
 	d.tokens.APIKeys = &auth.APIKeys{Check: d.studio.CheckAPIKey, Now: time.Now}
-	d.metrics.WatchStreams(d.studio.StreamCounts)
 	return nil
 }
 

@@ -47,9 +47,8 @@ func (d *daemon) recordResponse(ctx context.Context, response server.Response) {
 	tracing.RecordResponse(ctx, response.OperationID, response.Status, server.RequestID(ctx))
 }
 
-// recordStreamEnd records why a stream of events ended, which the client may not have been told.
-func (d *daemon) recordStreamEnd(ctx context.Context, reason error) {
-	d.metrics.StreamEnded(reason)
+// logStreamEnd logs why the service ended a stream of events, which the client may not have been told.
+func (d *daemon) logStreamEnd(ctx context.Context, reason error) {
 	if errors.Is(reason, stream.ErrStalled) || errors.Is(reason, studio.ErrUnauthorized) {
 		d.cfg.Logger.InfoContext(ctx, "stream cut", "request_id", server.RequestID(ctx), "err", reason)
 	}

@@ -124,7 +124,6 @@ type Connections struct {
 	Pool        string // "all", or on SQLite "writer" and "readers"
 	InUse, Idle int
 	Max         int
-	Waits       int64         // how often no connection was free
 	Waited      time.Duration // total wait for a free connection
 }
 
@@ -136,12 +135,10 @@ func (s *Store) Connections() []Connections {
 	stat := s.postgres.pool.Stat()
 	return []Connections{{
 		Pool: "all", InUse: int(stat.AcquiredConns()), Idle: int(stat.IdleConns()), Max: int(stat.MaxConns()),
-		Waits: stat.EmptyAcquireCount(), Waited: stat.EmptyAcquireWaitTime(),
+		Waited: stat.EmptyAcquireWaitTime(),
 	}}
 }
 
 func sqliteStats(pool string, stat sql.DBStats) Connections {
-	return Connections{
-		Pool: pool, InUse: stat.InUse, Idle: stat.Idle, Max: stat.MaxOpenConnections, Waits: stat.WaitCount, Waited: stat.WaitDuration,
-	}
+	return Connections{Pool: pool, InUse: stat.InUse, Idle: stat.Idle, Max: stat.MaxOpenConnections, Waited: stat.WaitDuration}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -25,7 +24,6 @@ const (
 // are found at intervals.
 type feeds struct {
 	reads chan struct{} // has a value for each stream that reads
-	sent  atomic.Uint64 // items of all streams
 
 	mu    sync.Mutex
 	stop  context.CancelFunc // stops findEvents
@@ -41,13 +39,6 @@ type feed struct {
 
 func newFeeds() feeds {
 	return feeds{reads: make(chan struct{}, feedReads), users: make(map[string]*feed)}
-}
-
-// StreamCounts returns the number of open streams, and of the items that all streams have sent.
-func (s *Service) StreamCounts() (open int, sent uint64) {
-	s.feeds.mu.Lock()
-	defer s.feeds.mu.Unlock()
-	return s.feeds.open, s.feeds.sent.Load()
 }
 
 // findEvents wakes the streams of users with new events until ctx ends. It runs while there are streams. It ignores

@@ -118,7 +118,6 @@ func (s *Service) sendItems(ctx context.Context, yield func(StreamedEvent, error
 			if more = yield(item, nil); !more {
 				return
 			}
-			s.feeds.sent.Add(1)
 		}
 	})
 	return more

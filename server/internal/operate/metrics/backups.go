@@ -12,7 +12,6 @@ func (m *Metrics) WatchBackups(status func() studio.BackupStatus) {
 		s := status()
 		now.gaugef(s.Age(time.Now()).Seconds(), "studiod_backup_age_seconds")
 		now.gaugef(s.Every.Seconds(), "studiod_backup_interval_seconds")
-		now.gaugef(float64(s.Size), "studiod_backup_size_bytes")
 		now.gaugef(oneIf(s.Failed), "studiod_backup_failing")
 	})
 }

@@ -50,7 +50,6 @@ func (d *database) collect(now scrape) {
 		now.gaugef(float64(c.InUse), `studiod_database_connections{pool=%q,state="in_use"}`, c.Pool)
 		now.gaugef(float64(c.Idle), `studiod_database_connections{pool=%q,state="idle"}`, c.Pool)
 		now.gaugef(float64(c.Max), `studiod_database_connections_max{pool=%q}`, c.Pool)
-		now.counterf(float64(c.Waits), `studiod_database_connection_waits_total{pool=%q}`, c.Pool)
 		now.counterf(c.Waited.Seconds(), `studiod_database_connection_wait_seconds_total{pool=%q}`, c.Pool)
 	}
 	status, err := d.status()

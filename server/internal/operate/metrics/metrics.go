@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
@@ -26,8 +25,7 @@ import (
 
 // Metrics are the metrics of a process. They are safe for concurrent use.
 type Metrics struct {
-	set     *metrics.Set
-	scrapes *semaphore.Weighted
+	set *metrics.Set
 
 	responses        cache[response, responseMetrics]
 	attempts         cache[attempt, *metrics.Counter]
@@ -55,7 +53,7 @@ type attempt struct {
 // New returns the metrics of a process. version is the version of the program.
 func New(version string) *Metrics {
 	metrics.ExposeMetadata(true)
-	m := &Metrics{set: metrics.NewSet(), scrapes: semaphore.NewWeighted(scrapes)}
+	m := &Metrics{set: metrics.NewSet()}
 	m.attemptDurations = m.histogramf([]float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 15}, "studiod_delivery_attempt_duration_seconds")
 	scrape{m.set}.gaugef(1, `studiod_build_info{go=%q,version=%q}`, runtime.Version(), version)
 	m.begin()
@@ -65,9 +63,6 @@ func New(version string) *Metrics {
 // begin creates the rare series with value 0, because Prometheus does not see an increase when a series first
 // appears.
 func (m *Metrics) begin() {
-	for _, known := range streamEnds {
-		m.counterf(`studiod_event_streams_ended_total{reason=%q}`, known.reason)
-	}
 	for _, outcome := range []mail.Outcome{mail.Sent, mail.Retried, mail.Failed, mail.Dropped} {
 		m.counterf(`studiod_mails_total{outcome=%q}`, outcome)
 	}

@@ -1,16 +1,12 @@
 package metrics_test
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
@@ -46,7 +42,7 @@ func want(t *testing.T, m *metrics.Metrics, lines ...string) {
 	}
 }
 
-// Each keyword counts once for a request, and streams count by the reason of their end.
+// Each keyword counts once for a request.
 func TestMetrics_countsWhatIsReported(t *testing.T) {
 	t.Parallel()
 	m := metrics.New("v1")
@@ -54,10 +50,6 @@ func TestMetrics_countsWhatIsReported(t *testing.T) {
 	m.RecordResponse(server.Response{OperationID: "createAvatar", Status: 400, Duration: 2 * time.Millisecond, Violations: violations})
 	m.RecordResponse(server.Response{OperationID: "createAvatar", Status: 500, Violations: violations}) // violations of the response
 	m.RecordResponse(server.Response{Status: 404})
-	for _, err := range []error{stream.ErrStalled, fmt.Errorf("%w", studio.ErrUnauthorized), stream.ErrShutdown, context.Canceled, errors.New("other")} {
-		m.StreamEnded(err)
-	}
-	m.WatchStreams(func() (int, uint64) { return 3, 4 })
 	m.Mailed(mail.Failed)
 	want(
 		t, m,
@@ -67,9 +59,6 @@ func TestMetrics_countsWhatIsReported(t *testing.T) {
 		`studiod_http_request_duration_seconds_bucket{operation="createAvatar",le="0.0025"} 2`,
 		`studiod_http_requests_refused_total{keyword="type"} 1`,
 		`studiod_http_requests_refused_total{keyword="required"} 1`,
-		`studiod_event_streams_ended_total{reason="stalled"} 1`, `studiod_event_streams_ended_total{reason="unauthorized"} 1`,
-		`studiod_event_streams_ended_total{reason="shutdown"} 1`, `studiod_event_streams_ended_total{reason="client"} 1`,
-		`studiod_event_streams_ended_total{reason="failed"} 1`, `studiod_event_streams 3`, `studiod_event_stream_items_total 4`,
 		`studiod_mails_total{outcome="failed"} 1`, `studiod_mails_total{outcome="dropped"} 0`,
 		`studiod_delivery_attempts_total{failure="connect",outcome="exhausted"} 0`, // alerts see the first one
 	)

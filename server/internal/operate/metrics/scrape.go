@@ -6,35 +6,24 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/VictoriaMetrics/metrics"
-
-	"github.com/avatarstudio/avatarstudio/server"
 )
-
-// scrapes limits the concurrent scrapes.
-const scrapes = 4
 
 // texts explain the metrics, one in each line.
 const texts = `studiod_backup_age_seconds Time since the latest complete backup, or since the start if none is known.
 studiod_backup_failing 1 if the last backup has failed, and 0 otherwise.
 studiod_backup_interval_seconds Interval between backups.
-studiod_backup_size_bytes Size of the database in the latest complete backup, compressed.
 studiod_breakers_open Receivers with an open circuit breaker, for all processes with the database.
 studiod_build_info Version of the program.
 studiod_certificate_expiry_timestamp_seconds When the certificate for TLS expires; 0 if there is none yet.
 studiod_database_connection_wait_seconds_total Total time waited for a free connection of a pool.
-studiod_database_connection_waits_total Waits for a free connection of a pool.
 studiod_database_connections Connections to the database, by pool and state.
 studiod_database_connections_max The maximum number of connections of a pool.
 studiod_database_up 1 if the database can be read, and 0 otherwise.
 studiod_deliveries_paused 1 if an operator has paused all deliveries, and 0 otherwise.
 studiod_delivery_attempt_duration_seconds Duration of delivery attempts.
 studiod_delivery_attempts_total Delivery attempts, by outcome and failure.
-studiod_event_stream_items_total Items sent to streams of events.
-studiod_event_streams Open streams of events.
-studiod_event_streams_ended_total Ended streams of events, by reason.
 studiod_http_request_duration_seconds Duration of requests, by operation.
 studiod_http_requests_refused_total Rejected requests, by the keyword of JSON Schema or of the service that they violated.
 studiod_http_requests_total Requests, by operation and HTTP status; 0 is a connection that broke before the response.
@@ -58,12 +47,7 @@ func explainer() *strings.Replacer {
 // Handler returns the handler for scrapes.
 func (m *Metrics) Handler() http.Handler {
 	explain := explainer()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !m.scrapes.TryAcquire(1) {
-			server.WriteProblem(w, r, server.Busy(time.Second, nil))
-			return
-		}
-		defer m.scrapes.Release(1)
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		var shown bytes.Buffer
 		m.set.WritePrometheus(&shown)
 		metrics.WriteProcessMetrics(&shown)
