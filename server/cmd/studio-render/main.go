@@ -1,13 +1,10 @@
 // Studio-render renders avatars, videos and lip-syncs on any CPU, with ffmpeg. It reads one request from
 // its standard input and writes messages to its standard output, as described in package protocol.
 //
-//	studio-render [-speech exec:PROGRAM] < request
-//
-// The flag -speech names a program, with arguments, that reads text from its standard input and writes the
-// spoken text as WAV to its standard output. It defaults to espeak-ng.
+//	studio-render < request
 //
 // The exit status is 0 after a result, and after a failure that is the input's fault, which is a message. It is
-// 2 for wrong arguments or a request that violates the protocol, and 1 for any other failure, such as a missing
+// 2 for arguments or a request that violates the protocol, and 1 for any other failure, such as a missing
 // program. Then one line is written to standard error.
 package main
 

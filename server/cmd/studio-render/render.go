@@ -4,39 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
 
 	"github.com/avatarstudio/avatarstudio/server/cmd/studio-render/internal/talkinghead"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
 
-// speechPrefix is the required prefix of the flag -speech.
-const speechPrefix = "exec:"
-
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
-	flags := flag.NewFlagSet("studio-render", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	speech := flags.String("speech", "", "`exec:PROGRAM [ARGS]` that reads text and writes it spoken, as WAV (default espeak-ng)")
-	flags.Usage = func() {
-		fmt.Fprintln(stderr, "usage: studio-render [-speech exec:PROGRAM] < request")
-		flags.PrintDefaults()
-	}
-	switch err := flags.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return 2
-	case flags.NArg() > 0:
-		fmt.Fprintln(stderr, "studio-render: takes no arguments")
-		return 2
-	}
-	program, ok := strings.CutPrefix(*speech, speechPrefix)
-	if *speech != "" && (!ok || len(strings.Fields(program)) == 0) {
-		fmt.Fprintln(stderr, "studio-render: -speech must be exec:PROGRAM")
+	if len(args) > 0 {
+		fmt.Fprintln(stderr, "usage: studio-render < request")
 		return 2
 	}
 	request, err := protocol.ReadRequest(stdin)
@@ -44,10 +22,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		fmt.Fprintln(stderr, "studio-render:", err)
 		return 2
 	}
-	r := renderer{
-		Config: talkinghead.Config{Speech: strings.Fields(program)},
-		output: stdout,
-	}
+	r := renderer{output: stdout}
 	r.Progress = r.progress
 	message, err := r.render(ctx, request)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,8 +14,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
 
-// The program prepares an avatar, and then makes it speak with the operator's speech program, and with a voice of
-// espeak-ng, which has subtitles. An avatar of text is a permanent failure.
+// The program prepares an avatar, and then makes it speak a sound, and a text, which has subtitles. An avatar of text
+// is a permanent failure.
 func TestRun_makesAvatarAndVideo(t *testing.T) {
 	t.Parallel()
 	harness.Need(t, "ffmpeg", "ffprobe", "espeak-ng")
@@ -29,18 +30,17 @@ func TestRun_makesAvatarAndVideo(t *testing.T) {
 		files[name] = filepath.Join(avatarDir, name)
 	}
 
-	voice := filepath.Join(t.TempDir(), "voice")
-	script := "#!/bin/sh\n[ \"$1 $(cat)\" = 'deep Good morning!' ] && exec ffmpeg -v error -nostdin -f lavfi -i sine=frequency=600 -t 0.5 -af 'pan=stereo|c0=c0|c1=-1*c0' -f wav -\n"
-	harness.Check(t, os.WriteFile(voice, []byte(script), 0o700))
+	sound := filepath.Join(t.TempDir(), "sound.wav")
+	harness.Check(t, exec.CommandContext(t.Context(), "ffmpeg", "-f", "lavfi", "-i", "sine=frequency=600", "-t", "0.5", "-af", "pan=stereo|c0=c0|c1=-1*c0", sound).Run())
 	request := protocol.Request{
-		Kind: protocol.Video, Request: []byte(`{"text":"Good morning!","avatar_id":"a"}`), AvatarFiles: files, OutputDir: t.TempDir(),
+		Kind: protocol.Video, Request: []byte(`{"avatar_id":"a"}`), Inputs: map[string]string{"audio_url": sound}, AvatarFiles: files, OutputDir: t.TempDir(),
 	}
-	video := harness.Try(exchange(t, request, "-speech", "exec:"+voice+" deep"))(t)
+	video := harness.Try(exchange(t, request))(t)
 	if video.Video != "out.mp4" || video.Thumbnail != "out.jpg" || video.DurationSeconds < 0.4 || video.DurationSeconds > 0.6 {
 		t.Errorf("the video is %+v", video)
 	}
 	if len(video.Checks) != 1 || video.Checks[0].Name != "heard_in_mono" || video.Checks[0].Status != protocol.Failed {
-		t.Errorf("the checks of inverted speech are %+v", video.Checks)
+		t.Errorf("the checks of inverted sound are %+v", video.Checks)
 	}
 	for _, name := range []string{
 		video.Video, video.Thumbnail, video.Voice, video.Previews.Still, video.Previews.StillPlay, video.Previews.Animation, video.Previews.AnimationPlay,
@@ -50,7 +50,8 @@ func TestRun_makesAvatarAndVideo(t *testing.T) {
 		}
 	}
 
-	request.Voice, request.Request, request.OutputDir = "pt-br+Annie", []byte(`{"text":"Olá! <b>","language":"pt-PT","speed":2}`), t.TempDir()
+	request.Voice, request.Inputs, request.OutputDir = "pt-br+Annie", nil, t.TempDir()
+	request.Request = []byte(`{"text":"Olá! <b>","language":"pt-PT","speed":2}`)
 	video = harness.Try(exchange(t, request))(t)
 	if video.Language != "pt-PT" || len(video.Checks) != 2 || video.Checks[0].Status != protocol.Succeeded {
 		t.Errorf("the video is %+v", video)
@@ -60,7 +61,9 @@ func TestRun_makesAvatarAndVideo(t *testing.T) {
 			t.Errorf("%s: %s, %v", name, content, err)
 		}
 	}
-	request = protocol.Request{Kind: protocol.Avatar, Request: []byte(`{}`), Inputs: map[string]string{"base_video_url": voice}, OutputDir: t.TempDir()}
+	text := filepath.Join(t.TempDir(), "text")
+	harness.Check(t, os.WriteFile(text, []byte("#!/bin/sh\n"), 0o600))
+	request = protocol.Request{Kind: protocol.Avatar, Request: []byte(`{}`), Inputs: map[string]string{"base_video_url": text}, OutputDir: t.TempDir()}
 	_, err = exchange(t, request)
 	if failure, ok := errors.AsType[*protocol.Error](err); !ok || !failure.Permanent || len(failure.Checks) != 1 || failure.Checks[0].Status != protocol.Failed {
 		t.Errorf("an avatar of text: %v", err)
@@ -78,30 +81,25 @@ func TestRun_exitStatusOfOtherFailures(t *testing.T) {
 	for name, test := range map[string]struct {
 		args  []string
 		input string
-		code  int
 	}{
-		"help":            {[]string{"-help"}, "", 0},
-		"an unknown flag": {[]string{"-x"}, "", 2},
-		"an argument":     {[]string{"in.mp4"}, "", 2},
-		"a bare program":  {[]string{"-speech", "espeak"}, "", 2},
-		"no program":      {[]string{"-speech", "exec:"}, "", 2},
-		"no request":      {nil, "", 2},
-		"version 2":       {nil, `{"version":2,"kind":"avatar","id":"1","attempt":1,"request":{},"inputs":{},"output_dir":"/tmp"}`, 2},
+		"an argument": {[]string{"-help"}, ""},
+		"no request":  {nil, ""},
+		"version 2":   {nil, `{"version":2,"kind":"avatar","id":"1","attempt":1,"request":{},"inputs":{},"output_dir":"/tmp"}`},
 	} {
 		var stdout, stderr bytes.Buffer
-		if code := run(t.Context(), test.args, strings.NewReader(test.input), &stdout, &stderr); code != test.code || stdout.Len() > 0 || stderr.Len() == 0 {
+		if code := run(t.Context(), test.args, strings.NewReader(test.input), &stdout, &stderr); code != 2 || stdout.Len() > 0 || stderr.Len() == 0 {
 			t.Errorf("%s: status %d, %q, %q", name, code, stdout.String(), stderr.String())
 		}
 	}
 }
 
 // exchange runs the program as the daemon does.
-func exchange(t *testing.T, request protocol.Request, args ...string) (protocol.Result, error) {
+func exchange(t *testing.T, request protocol.Request) (protocol.Result, error) {
 	t.Helper()
 	request.Version, request.ID, request.Attempt = protocol.Version, "1", 1
 	var input, output, problems bytes.Buffer
 	harness.Check(t, protocol.WriteRequest(&input, request))
-	if code := run(t.Context(), args, &input, &output, &problems); code != 0 || problems.Len() > 0 {
+	if code := run(t.Context(), nil, &input, &output, &problems); code != 0 || problems.Len() > 0 {
 		t.Fatalf("status %d: %s", code, problems.Bytes())
 	}
 	return protocol.Read(&output, func(float64, protocol.Stage) {})

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A transcript is what a program for speech has said. It is empty if the program does not tell.
+// A transcript is what espeak-ng has said. It is empty for other speech.
 type transcript struct {
 	sounds []rune // 0 wherever there may be a pause
 	words  []spokenWord

@@ -26,14 +26,11 @@ type Speech struct {
 	Speed float64
 }
 
-// speechProgram speaks unless [Config] names another program.
+// speechProgram speaks.
 const speechProgram = "espeak-ng"
 
 // usualSpeed is the speed of espeak-ng in words per minute.
 const usualSpeed = 160
-
-// maxSpeech is the maximum output of a speech program in bytes, enough for ten minutes of 48 kHz stereo.
-const maxSpeech = 128 << 20
 
 // The output of espeak-ng has spokenBytes bytes per second. Of a long text, the first maxSpoken bytes are kept. The
 // program runs for tailSpoken more, because it writes its phonemes with a delay.
@@ -57,14 +54,6 @@ func (c Config) speak(ctx context.Context, speech Speech, dir string) (speaking,
 	if strings.TrimSpace(text) == "" {
 		return speaking{}, unusable("The text and the audio_url are missing.")
 	}
-	s := speaking{path: filepath.Join(dir, "speech.wav"), language: tagOf(speech.Language)}
-	if len(c.Speech) > 0 {
-		n, err := runSpeech(ctx, c.Speech, text, s.path, maxSpeech, 1)
-		if n > maxSpeech {
-			err = unusable("The text is too long: at most %d minutes are spoken.", int(maxDuration.Minutes()))
-		}
-		return s, err
-	}
 	voices, err := c.Voices(ctx)
 	switch {
 	case err != nil:
@@ -77,7 +66,7 @@ func (c Config) speak(ctx context.Context, speech Speech, dir string) (speaking,
 	if i < 0 {
 		return speaking{}, unusable("The voice does not exist any more. Choose another one and create the video again.")
 	}
-	s.language = cmp.Or(s.language, voices[i].Language)
+	s := speaking{path: filepath.Join(dir, "speech.wav"), language: cmp.Or(tagOf(speech.Language), voices[i].Language)}
 	speed := cmp.Or(speech.Speed, 1)
 	told := filepath.Join(dir, "phonemes")
 	n, err := runSpeech(ctx, []string{

@@ -22,9 +22,6 @@ import (
 // Config configures how videos are made. Its zero value works. Its methods are safe for concurrent use if
 // Progress is.
 type Config struct {
-	// Speech is a program with its arguments. It must read text from its standard input and write the
-	// spoken text, as WAV, to its standard output. Defaults to espeak-ng.
-	Speech []string
 	// Progress is called with the part that is done, from 0 to 1, and what is done now. The part never decreases.
 	// Nil is allowed.
 	Progress func(done float64, stage protocol.Stage)

@@ -22,10 +22,10 @@ const defaultVoice = "en-gb"
 // woman is the variant of espeak-ng, since version 1.50, that turns the voice of each language into that of a woman.
 const woman = "Annie"
 
-// Voices returns the voices of espeak-ng, the usual ones of each language first. There are none if another program
-// speaks, or if espeak-ng is not installed.
+// Voices returns the voices of espeak-ng, the usual ones of each language first. There are none if espeak-ng is
+// not installed.
 func (c Config) Voices(ctx context.Context) ([]protocol.Voice, error) {
-	if _, missing := exec.LookPath(speechProgram); len(c.Speech) > 0 || missing != nil {
+	if _, missing := exec.LookPath(speechProgram); missing != nil {
 		return nil, nil //nolint:nilerr // a program that is not installed has no voices
 	}
 	listed, err := exec.CommandContext(ctx, speechProgram, "--voices").Output()
