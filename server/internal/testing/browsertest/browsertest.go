@@ -55,11 +55,8 @@ var axe = sync.OnceValue(func() string {
 	return string(script)
 })
 
-//nolint:gochecknoglobals // flags
-var (
-	pictures = flag.String("pictures", "", "write the screenshots of [Tab.Inspect] to this directory")
-	readme   = flag.String("readme", "", "write the pictures of [Tab.Picture] to this directory")
-)
+//nolint:gochecknoglobals // a flag
+var readme = flag.String("readme", "", "write the pictures of [Tab.Picture] to this directory")
 
 // Tab is a tab of a browser. Its methods fail the test on errors.
 type Tab struct {
@@ -274,7 +271,6 @@ func (tab *Tab) Inspect(name string) {
 			if touching := Read(tab, chromedp.Evaluate[string](touchingButtons)); touching != "" && tab.Accepted == nil {
 				tab.t.Errorf("%s in a window of %d: buttons touch each other: %s", name, width, touching)
 			}
-			tab.saveScreenshot(fmt.Sprintf("%s-%s-%d.png", name, scheme, width))
 		}
 		tab.audit(name, scheme)
 	}
@@ -292,15 +288,6 @@ const touchingButtons = `(() => {
 		return one.left < other.right + near && other.left < one.right + near && one.top < other.bottom + near && other.top < one.bottom + near
 	}).map(b => a.textContent + " | " + b.textContent)).join(", ")
 })()`
-
-func (tab *Tab) saveScreenshot(name string) {
-	tab.t.Helper()
-	if *pictures == "" {
-		return
-	}
-	picture := Read(tab, chromedp.FullScreenshot(100))
-	harness.Check(tab.t, os.WriteFile(filepath.Join(*pictures, name), picture, 0o600))
-}
 
 // Picture writes a screenshot of the page for a README, in WebP and in a window of 1200 × 800 pixels, if the test has
 // the flag -readme.
