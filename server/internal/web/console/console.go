@@ -27,6 +27,7 @@ import (
 	"net/http"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -280,8 +281,11 @@ func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
 	problem := c.report(w, r, err)
 	var detail []string
 	for _, violation := range problem.Violations {
-		member, _, _ := strings.Cut(strings.TrimPrefix(violation.Pointer, "/"), "/")
+		member, element, _ := strings.Cut(strings.TrimPrefix(violation.Pointer, "/"), "/")
 		if name := label(member); name != "" { // the others are of requests of programs
+			if _, err := strconv.Atoi(path.Base(element)); err == nil {
+				name = "Each of the " + strings.ToLower(name)
+			}
 			detail = append(detail, name+" "+withLabels(violation.Detail)+".")
 		}
 	}

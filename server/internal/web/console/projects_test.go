@@ -147,5 +147,5 @@ func TestProjects_areChangedByTheOwner(t *testing.T) {
 		t.Errorf("the link is still %s", got)
 	}
 	v.post(form, url.Values{"title": {"\x00"}}).want(t, http.StatusBadRequest)
-	v.post(form, url.Values{"tags": {strings.Repeat("a", 65)}}).want(t, http.StatusBadRequest, "<p>Tags must have 64 or fewer characters.</p>") // as the API
+	v.post(form, url.Values{"tags": {strings.Repeat("a", 65)}}).want(t, http.StatusBadRequest, "<p>Each of the tags must have 64 or fewer characters.</p>") // as the API
 }

@@ -67,11 +67,7 @@ func (c *Console) requireSession(page page) http.Handler {
 			case strings.HasSuffix(r.URL.Path, "/live"):
 				endStream(w, r) // a redirect would make the browser reconnect forever
 			case r.Method != http.MethodPost:
-				query := url.Values{"next": {r.URL.RequestURI()}}
-				if from, err := url.Parse(r.Referer()); err == nil && from.Path == loginPath { // a login has led here
-					query.Set("done", "no-cookie")
-				}
-				http.Redirect(w, r, loginPath+"?"+query.Encode(), http.StatusSeeOther)
+				_ = redirect(w, r, loginPath+"?"+url.Values{"next": {r.URL.RequestURI()}}.Encode(), nil)
 			default:
 				c.anyone(c.askLogin)(w, r)
 			}
@@ -111,10 +107,10 @@ func (c *Console) serve(page page, w http.ResponseWriter, r *http.Request, s ses
 	return page(w, withSession(r, s), s)
 }
 
-// askLogin responds to a form that was sent without a session. The login leads to the page that the form was on. What
-// was typed is in the request, which the browser repeats if the page is reloaded.
+// askLogin responds to a form that was sent without a session. What was typed is in the request, which the browser
+// repeats if the page is reloaded. So the login opens another tab, with the page that the form was on.
 func (c *Console) askLogin(w http.ResponseWriter, r *http.Request) error {
-	form := loginForm{Next: homePath, Problem: notices["signed-out"] + " To send the form after all, sign in in another tab, and reload this page."}
+	form := loginForm{Next: homePath, NewTab: true, Problem: "Your session has ended. Sign in, which opens a new tab, and reload this page to send the form after all."}
 	if from, err := url.Parse(r.Referer()); err == nil {
 		form.Next = localPath(from.RequestURI())
 	}
@@ -128,6 +124,9 @@ func (c *Console) showLogin(w http.ResponseWriter, r *http.Request) error {
 		return redirect(w, r, next, nil)
 	}
 	v := view{Title: "Sign in", Data: loginForm{Next: next}}
+	if r.Header.Get("Sec-Fetch-Site") == "cross-site" { // a link from elsewhere comes without the cookie, and a refresh with it
+		w.Header().Set("Refresh", "0; url="+next)
+	}
 	if s.token != "" && errors.Is(err, studio.ErrUnauthorized) {
 		v.Notice = notices["signed-out"]
 	}
@@ -135,7 +134,10 @@ func (c *Console) showLogin(w http.ResponseWriter, r *http.Request) error {
 }
 
 // loginForm is the content of the login page. After a failed login, it shows the submitted email again.
-type loginForm struct{ Email, Next, Problem string }
+type loginForm struct {
+	Email, Next, Problem string
+	NewTab               bool
+}
 
 func (c *Console) login(w http.ResponseWriter, r *http.Request) error {
 	form := loginForm{Email: r.PostFormValue("email"), Next: localPath(r.PostFormValue("next"))}
@@ -149,7 +151,8 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) error {
 		return c.render(w, r, problem.Status, "login", view{Title: "Sign in", Data: form})
 	}
 	c.startSession(w, r, pair.Refresh)
-	return redirect(w, r, form.Next, nil)
+	// The login page redirects a browser that has kept the cookie.
+	return redirect(w, r, loginPath+"?"+url.Values{"next": {form.Next}, "done": {"no-cookie"}}.Encode(), nil)
 }
 
 // startSession sets the cookie of a session with a refresh token. The session that the cookie was of ends.

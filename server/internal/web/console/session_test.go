@@ -38,8 +38,14 @@ func TestSession_startsAtLoginAndEndsAtLogout(t *testing.T) {
 	out := v.get("/console/avatars")
 	out.want(t, http.StatusOK, "<h1>Sign in</h1>")
 	out.wantNone(t, "Your session has ended.", "cookie")
-	v.send(http.MethodGet, "/console/avatars", "", "", "Referer", s.URL+"/console/login?next=/console").want(t, http.StatusOK, "Your browser has not kept the cookie")
-	v.send(http.MethodGet, "/console/avatars", "", "", "Referer", s.URL+"/?/console/login").wantNone(t, "cookie")
+	forgetful := s.newVisitor(t)
+	forgetful.http.Jar = nil
+	forgetful.post("/console/login", url.Values{"email": {email}, "password": {password}, "next": {"/console/events"}}).want(t, http.StatusOK, "Your browser has not kept the cookie", `value="/console/events"`)
+	for from, want := range map[string]string{"cross-site": "0; url=/console/events?state=none", "same-origin": ""} {
+		if got := v.send(http.MethodGet, "/console/events?state=none", "", "", "Sec-Fetch-Site", from).header.Get("Refresh"); got != want {
+			t.Errorf("a %s link to a page is followed by %q, want %q", from, got, want)
+		}
+	}
 	v.send(http.MethodGet, "/console/login?done=left", "", "", "Sec-Fetch-Site", "cross-site").wantNone(t, "deleted")
 	v.get("/console/login?next=/console/account?done=password").want(t, http.StatusOK, `value="/console/account"`)
 	v.http.Jar.SetCookies(try(url.Parse(s.URL+"/console"))(t), old) // an attacker has a copy
@@ -113,7 +119,7 @@ func TestSession_endedLeadsBackToTheForm(t *testing.T) {
 		s.URL + "/console/events?state=exhausted": "/console/events?state=exhausted", "https://evil.example/console/events": "/console/events", "https://evil.example/": "/console/avatars", "": "/console/avatars",
 	} {
 		s.newVisitor(t).send(http.MethodPost, "/console/events/replay", "application/x-www-form-urlencoded", "select=filter", "Referer", referer).
-			want(t, http.StatusUnauthorized, "Your session has ended.", "reload this page", `name="next" value="`+want+`"`)
+			want(t, http.StatusUnauthorized, "Your session has ended.", "reload this page", ` target="_blank"`, `name="next" value="`+want+`"`)
 	}
 	if p := s.signIn(t, email).get("/console/account/keys"); p.path != "/console/account" {
 		t.Errorf("the login after a form on the response to another leads to %s", p.path)
