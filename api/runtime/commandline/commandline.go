@@ -67,7 +67,11 @@ func Prepare(root *cli.Command, stdin io.Reader, stdout, stderr io.Writer) {
 func Run(ctx context.Context, root *cli.Command, args []string) (line string, err error) {
 	out := &output{Writer: root.Writer}
 	root.Writer = out
-	if err = root.Run(ctx, args); out.err != nil && !errors.As(err, new(FailureError)) {
+	err = root.Run(ctx, args)
+	if _, unknown := err.(cli.ExitCoder); unknown { //nolint:errorlint // --help of no command, which package cli wraps nowhere
+		err = root.Run(ctx, slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "--help" || arg == "-h" }))
+	}
+	if out.err != nil && !errors.As(err, new(FailureError)) {
 		err = FailureError{out.err}
 	}
 	if err != nil {
@@ -120,6 +124,15 @@ func suggest(command *cli.Command, width int) {
 		}
 		help := Leaf("help", "show the help of a command", "[COMMAND...]", nil, group.Action)
 		help.Aliases = []string{"h"}
+		help.ShellComplete = func(_ context.Context, command *cli.Command) {
+			of := group
+			for _, name := range command.Args().Slice() {
+				of = cmp.Or(of.Command(name), of)
+			}
+			for _, child := range of.VisibleCommands() {
+				_, _ = fmt.Fprintf(command.Root().Writer, "%s:%s\n", child.Name, child.Usage)
+			}
+		}
 		group.Commands = append(group.Commands, help)
 	}
 	for _, child := range command.Commands {

@@ -47,7 +47,7 @@ func TestRun_printsOrFails(t *testing.T) {
 	t.Parallel()
 	for command, want := range map[string]string{
 		"": "walls", "--help": "walls", "--version": "paint version", "wall": "add walls", "wall add -h": "--coats", "help wall add": "--coats", "wall h add": "--coats",
-		"help --help": "paint help", "completion": "shell", "completion zsh": "compdef", "man": ".TH",
+		"help --help": "paint help", "completion": "shell", "completion zsh": "compdef", "man": ".TH", "help wall --generate-shell-completion": "add:",
 	} {
 		var out bytes.Buffer
 		if err := paint(t, &out, command); err != nil || !strings.Contains(out.String(), want) {
@@ -59,8 +59,10 @@ func TestRun_printsOrFails(t *testing.T) {
 			t.Errorf("%q without an output: %v", command, err)
 		}
 	}
-	for _, command := range []string{"help -x", "wall help --lead", "help wall add red", "help wall wall"} {
-		if err := paint(t, io.Discard, command); err == nil || errors.As(err, new(commandline.FailureError)) {
+	for command, want := range map[string]string{
+		"help -x": "--help", "wall help --lead": "--help", "help wall add red": "wall add --help", "help wall wall": "wall --help", "wal --help": "mean wall?", "wall ad -h": "mean add?",
+	} {
+		if err := paint(t, io.Discard, command); err == nil || errors.As(err, new(commandline.FailureError)) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", command, err)
 		}
 	}
