@@ -38,18 +38,22 @@ type login struct {
 // must hold the lock.
 type credentials struct{ directory string }
 
-// path returns the file, or that to which a symbolic link in its place leads: the link stays until a logout, and no
-// tokens do. It does not follow a link to anything else, such as a device, because commands replace and delete what is
-// at path.
+// path returns the file, or that to which a symbolic link in its place leads, which a logout deletes: the link stays.
+// It does not follow a link to anything else, such as a device, because commands replace and delete what is at path.
 func (c credentials) path() string {
 	path := filepath.Join(c.directory, credentialsName)
 	target, err := filepath.EvalSymlinks(path)
-	if err == nil {
-		if info, err := os.Stat(target); err == nil && info.Mode().IsRegular() {
-			return target
+	if errors.Is(err, fs.ErrNotExist) {
+		if target, err = os.Readlink(path); err == nil && !filepath.IsAbs(target) {
+			var directory string
+			directory, err = filepath.EvalSymlinks(c.directory) // whose parent is that of the link
+			target = filepath.Join(directory, target)
 		}
 	}
-	return path
+	if info, missing := os.Lstat(target); err != nil || missing == nil && !info.Mode().IsRegular() {
+		return path
+	}
+	return target
 }
 
 // load returns the stored login, or fs.ErrNotExist if there is none. It returns an error if other users can
