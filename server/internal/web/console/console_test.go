@@ -177,7 +177,7 @@ func (v *visitor) send(method, path, contentType, body string, header ...string)
 	return page{response.StatusCode, response.Request.URL.Path, response.Header, string(text)}
 }
 
-// want fails the test unless the page has the status, contains all parts, and gives the focus to what it refuses.
+// want fails the test unless the page has the status, contains all parts, and focuses what it refuses, with the reason.
 func (p page) want(t testing.TB, status int, parts ...string) {
 	t.Helper()
 	if p.status != status {
@@ -188,7 +188,7 @@ func (p page) want(t testing.TB, status int, parts ...string) {
 			t.Errorf("%s does not contain %q:\n%s", p.path, part, p.text)
 		}
 	}
-	if refused := regexp.MustCompile(`aria-invalid|role="alert"`).MatchString(p.text); refused && !strings.Contains(p.text, " autofocus") {
+	if refused := regexp.MustCompile(`aria-invalid|role="alert"`).MatchString(p.text); refused && !regexp.MustCompile(`(role="alert"|aria-describedby)[^>]* autofocus`).MatchString(p.text) {
 		t.Errorf("%s does not show its errors:\n%s", p.path, p.text)
 	}
 }

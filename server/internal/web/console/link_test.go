@@ -174,13 +174,13 @@ func TestOperator_managesWorkspaces(t *testing.T) {
 	v := s.operator(t)
 	studiotest.AddUser(t, s.studio, "bob@example.com")
 	p := v.post("/console/workspaces/change", url.Values{"act": {"create"}, "name": {"Films"}})
-	p.want(t, http.StatusOK, "Members of <bdi>Films</bdi>", "Nobody.")
+	p.want(t, http.StatusOK, "Members of <bdi>Films</bdi>", "Nobody.", "The changes are saved.")
 	films := regexp.MustCompile(`name="workspace" value="([^"]+)"`).FindStringSubmatch(p.text)[1]
 	change := func(act, email string) page {
 		return v.post("/console/workspaces/change", url.Values{"act": {act}, "workspace": {films}, "email": {email}})
 	}
 	change("add", "bob@example.com").want(t, http.StatusOK, `value="bob@example.com"`)
-	change("remove", "bob@example.com").want(t, http.StatusOK, "Nobody.")
+	change("remove", "bob@example.com").want(t, http.StatusOK, "Nobody.", "The changes are saved.")
 	change("remove", "bob@example.com").want(t, http.StatusUnprocessableEntity, "There is no such user or workspace.", `value="" autocomplete`)
 	v.post("/console/workspaces/change", url.Values{"act": {"add"}, "workspace": {"unknown"}, "email": {"bob@example.com"}}).want(t, http.StatusUnprocessableEntity, "There is no such user or workspace.")
 	change("add", "nobody@example.com").want(t, http.StatusUnprocessableEntity, "There is no such user or workspace.", `value="nobody@example.com" autocomplete`)

@@ -86,7 +86,7 @@ func TestOperator_pausesEndpointsOfUsers(t *testing.T) {
 	set(email, "gone").want(t, http.StatusNotFound)
 	set("olga@example.com", "paused").want(t, http.StatusNotFound)
 	for _, act := range []struct{ deliveries, shown string }{{"pause", "paused all notifications since"}, {"resume", ">Pause all notifications<"}} {
-		v.post("/console/service/deliveries", url.Values{"deliveries": {act.deliveries}}).want(t, http.StatusOK, act.shown)
+		v.post("/console/service/deliveries", url.Values{"deliveries": {act.deliveries}}).want(t, http.StatusOK, act.shown, "The changes are saved.")
 	}
 
 	video := s.create(t, studio.Lipsync, "Hi")

@@ -198,7 +198,7 @@ func (c *Console) changeWorkspace(w http.ResponseWriter, r *http.Request, s sess
 	case err != nil:
 		return err
 	}
-	return redirect(w, r, workspacesPath+"?"+url.Values{"workspace": {workspace}}.Encode(), nil)
+	return redirect(w, r, workspacesPath+"?"+url.Values{"workspace": {workspace}, "done": {"saved"}}.Encode(), nil)
 }
 
 // pauseAll pauses or resumes all deliveries of the service.
@@ -212,5 +212,5 @@ func (c *Console) pauseAll(w http.ResponseWriter, r *http.Request, s session) er
 	if err != nil && !errors.Is(err, studio.ErrNotFound) { // they were not paused
 		return err
 	}
-	return redirect(w, r, servicePath, nil)
+	return redirect(w, r, servicePath+"?done=saved", nil)
 }
