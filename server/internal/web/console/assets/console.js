@@ -53,6 +53,11 @@ function say(changed) {
 }
 addEventListener("htmx:sseMessage", event => say(event.target))
 
+// Drops the notice about an act from the address, because it may be false after a reload or the button Back.
+const address = new URL(location)
+address.searchParams.delete("done")
+history.replaceState(history.state, "", address)
+
 // Copies the text of a field or an element.
 for (const button of document.querySelectorAll("button[data-copy]")) {
   const field = document.getElementById(button.dataset.copy)
