@@ -176,9 +176,9 @@ func (p *program) replay(ctx context.Context, command *cli.Command, c *client.Cl
 	case command.Bool("json"):
 		return commandline.PrintJSON(p.Stdout, replay)
 	case replay.DryRun:
-		_, err = fmt.Fprintf(p.Stdout, "%d events would be sent again\n", replay.Events)
+		_, err = fmt.Fprintf(p.Stdout, "events that would be sent again: %d\n", replay.Events)
 	default:
-		_, err = fmt.Fprintf(p.Stdout, "%d events are sent again\n", replay.Events)
+		_, err = fmt.Fprintf(p.Stdout, "events that are sent again: %d\n", replay.Events)
 	}
 	return err
 }

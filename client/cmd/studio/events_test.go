@@ -150,7 +150,7 @@ func TestEvent_isSentAgain(t *testing.T) {
 		t.Helper()
 		return p.must(t, "", append([]string{"event", "replay", "--state=delivered"}, args...)...)
 	}
-	if got := replay("--since=1h", "--dry-run", "--subject", id); got != "3 events would be sent again" {
+	if got := replay("--since=1h", "--dry-run", "--subject", id); got != "events that would be sent again: 3" {
 		t.Error(got)
 	}
 	sent := s.Events(id)[0].ID
@@ -163,7 +163,7 @@ func TestEvent_isSentAgain(t *testing.T) {
 		t.Errorf("the URL is %+v", known)
 	}
 	wantParts(t, p.must(t, "", "endpoint", "pause", known.EndpointID), "  paused  ")
-	if got := replay("--state=exhausted", sent); got != "1 events are sent again" || len(s.Deliver()) != 0 {
+	if got := replay("--state=exhausted", sent); got != "events that are sent again: 1" || len(s.Deliver()) != 0 {
 		t.Error(got)
 	}
 	if row := p.must(t, "", "endpoint", "enable", known.EndpointID); !strings.Contains(row, "  1  ") || len(s.Deliver()) != 1 {

@@ -65,9 +65,9 @@ func restorePlace(ctx context.Context, command *cli.Command, dsn, from string, k
 	if err != nil {
 		return err
 	}
-	lines := []string{fmt.Sprintf("%d files of %s are restored", restored.Files, formatTime(restored.Time))}
+	lines := []string{fmt.Sprintf("files of %s that are restored: %d", formatTime(restored.Time), restored.Files)}
 	if restored.Database {
-		lines = append([]string{"the database and " + lines[0]}, keyHint(ctx, keySourceOf(command), dsn, keys)...)
+		lines = append([]string{"the database is restored", lines[0]}, keyHint(ctx, keySourceOf(command), dsn, keys)...)
 	} else {
 		lines = append(lines, "restore the database with the tools of PostgreSQL, as it was then or earlier")
 	}
@@ -75,8 +75,8 @@ func restorePlace(ctx context.Context, command *cli.Command, dsn, from string, k
 		lines = append(lines, "skipped, because they are later than the clock of this machine: "+restored.Skipped)
 	}
 	err = printLines(command, lines...)
-	if n := len(restored.Damaged); n > 0 {
-		err = errors.Join(err, fmt.Errorf("%d files are damaged and not restored: %s", n, strings.Join(restored.Damaged, " ")))
+	if len(restored.Damaged) > 0 {
+		err = errors.Join(err, fmt.Errorf("files that are damaged and not restored: %s", strings.Join(restored.Damaged, " ")))
 	}
 	return err
 }

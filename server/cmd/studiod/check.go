@@ -28,7 +28,7 @@ func checkDatabase(ctx context.Context, command *cli.Command, db *store.Store) e
 		{"rule", "PROBLEM", func(v store.Violation) any { return v.Rule }},
 	}.list(command, found, "no inconsistent rows")
 	if err == nil && len(found) > 0 {
-		err = fmt.Errorf("%d inconsistencies", len(found))
+		err = fmt.Errorf("inconsistencies: %d", len(found))
 	}
 	return err
 }

@@ -69,7 +69,7 @@ func TestCommands_workWhileDaemonRuns(t *testing.T) {
 		{"workspace member SONGS bob@example.com", "", ""},
 		{"workspace member --remove SONGS bob@example.com", "", ""},
 		{"audit --limit=1 --json", "", `(?s){"action":"removed from workspace SONGS".*"target":"bob@example.com"}.*`},
-		{"project import --workspace FILMS FILE", "", "2 projects imported"},
+		{"project import --workspace FILMS FILE", "", "imported projects: 2"},
 		{"secret show bob@example.com", "", `whsec_\S+`},
 		{"secret rotate bob@example.com", "", `whsec_\S+\nwhsec_\S+`},
 		{"user role Bob@example.com operator", "", ""},

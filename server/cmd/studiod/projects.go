@@ -56,7 +56,7 @@ func importProjects(ctx context.Context, command *cli.Command, service *studio.S
 	case err != nil:
 		return explain(err, "workspace")
 	}
-	return printLines(command, fmt.Sprintf("%d projects imported", len(projects)))
+	return printLines(command, fmt.Sprint("imported projects: ", len(projects)))
 }
 
 func unshareProject(ctx context.Context, command *cli.Command, service *studio.Service) error {

@@ -27,9 +27,9 @@ func replayEvents(ctx context.Context, command *cli.Command, db *store.Store) er
 	case command.Bool("json"):
 		return commandline.PrintJSON(command.Root().Writer, map[string]any{"events": n, "dry_run": selected.DryRun})
 	case selected.DryRun:
-		return printLines(command, fmt.Sprintf("%d events would be sent again", n))
+		return printLines(command, fmt.Sprint("events that would be sent again: ", n))
 	}
-	return printLines(command, fmt.Sprintf("%d events are sent again", n))
+	return printLines(command, fmt.Sprint("events that are sent again: ", n))
 }
 
 // selectedEvents returns the events of a replay. It requires a selection, because an empty filter selects all events.
