@@ -69,7 +69,7 @@ func Run(ctx context.Context, root *cli.Command, args []string) (line string, er
 	root.Writer = out
 	err = root.Run(ctx, args)
 	if _, unknown := err.(cli.ExitCoder); unknown { //nolint:errorlint // --help of no command, which package cli wraps nowhere
-		err = root.Run(ctx, slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "--help" || arg == "-h" }))
+		err = showHelp(ctx, root, slices.DeleteFunc(slices.Clone(args[1:]), func(arg string) bool { return strings.HasPrefix(arg, "-") }))
 	}
 	if out.err != nil && !errors.As(err, new(FailureError)) {
 		err = FailureError{out.err}
@@ -108,7 +108,10 @@ complete -o bashdefault -o default -F _%[1]s %[1]s
 `
 
 func suggest(command *cli.Command, width int) {
-	command.OnUsageError = func(_ context.Context, command *cli.Command, err error, _ bool) error {
+	command.OnUsageError = func(ctx context.Context, command *cli.Command, err error, _ bool) error {
+		if names := command.Args(); len(command.Commands) > 0 && names.Present() { // the flag is of the command that was meant
+			return showHelp(ctx, command, names.Slice())
+		}
 		text, hint := err.Error(), ";" // package cli has no other way to tell what is wrong
 		if name, unknown := strings.CutPrefix(text, "flag provided but not defined: "); unknown {
 			name = strings.TrimLeft(name, "-")
@@ -179,6 +182,9 @@ func Leaf(name, usage, argsUsage string, flags []cli.Flag, action cli.ActionFunc
 	}
 	return &cli.Command{
 		Name: name, Usage: usage, ArgsUsage: argsUsage, Flags: flags, HideHelpCommand: true, // help may be an argument
+		CommandNotFound: func(ctx context.Context, command *cli.Command, _ string) { // an argument beside --help
+			_ = cli.ShowCommandHelp(ctx, command.Lineage()[1], command.Name)
+		},
 		Action: func(ctx context.Context, command *cli.Command) error {
 			given := command.Args().Slice()
 			if len(given) < minArgs || len(given) > maxArgs || slices.Contains(given, "") {

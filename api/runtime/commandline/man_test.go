@@ -46,7 +46,7 @@ func paint(t *testing.T, out io.Writer, command string) error {
 func TestRun_printsOrFails(t *testing.T) {
 	t.Parallel()
 	for command, want := range map[string]string{
-		"": "walls", "--help": "walls", "--version": "paint version", "wall": "add walls", "wall add -h": "--coats", "help wall add": "--coats", "wall h add": "--coats",
+		"": "walls", "--help": "walls", "--version": "paint version", "wall": "add walls", "wall add -h": "--coats", "wall add red --help": "--coats", "help wall add": "--coats", "wall h add": "--coats",
 		"help --help": "paint help", "completion": "shell", "completion zsh": "compdef", "man": ".TH", "help wall --generate-shell-completion": "add:",
 	} {
 		var out bytes.Buffer
@@ -60,7 +60,7 @@ func TestRun_printsOrFails(t *testing.T) {
 		}
 	}
 	for command, want := range map[string]string{
-		"help -x": "--help", "wall help --lead": "--help", "help wall add red": "wall add --help", "help wall wall": "wall --help", "wal --help": "mean wall?", "wall ad -h": "mean add?",
+		"help -x": "--help", "wall help --lead": "--help", "help wall add red": "wall add --help", "help wall wall": "wall --help", "wal --help": "mean wall?", "wall ad -h": "mean add?", "wall ad --coats 3": "mean add?",
 	} {
 		if err := paint(t, io.Discard, command); err == nil || errors.As(err, new(commandline.FailureError)) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", command, err)
