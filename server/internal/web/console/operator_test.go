@@ -72,7 +72,7 @@ func TestOperator_pausesEndpointsOfUsers(t *testing.T) {
 	if strings.Index(troubled.text, "https://dead.example/") > strings.Index(troubled.text, "https://off.example/") {
 		t.Error("what fails is not first")
 	}
-	v.get("/console/endpoints?email=nobody@example.com").want(t, http.StatusOK, "This user has no webhook URLs.")
+	v.get("/console/endpoints?email=nobody@example.com").want(t, http.StatusOK, "There is no such user, or")
 	p := v.get("/console/endpoints?email=ADA@example.com")
 	p.want(t, http.StatusOK, "https://good.example/?…", "https://dead.example/", ">in use<")
 	p.wantNone(t, "key=")
