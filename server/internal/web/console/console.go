@@ -27,7 +27,6 @@ import (
 	"net/http"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -283,7 +282,7 @@ func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
 	for _, violation := range problem.Violations {
 		member, element, _ := strings.Cut(strings.TrimPrefix(violation.Pointer, "/"), "/")
 		if name := label(member); name != "" { // the others are of requests of programs
-			if _, err := strconv.Atoi(path.Base(element)); err == nil {
+			if strings.Contains(element, "/") {
 				name = "Each of the " + strings.ToLower(name)
 			}
 			detail = append(detail, name+" "+withLabels(violation.Detail)+".")

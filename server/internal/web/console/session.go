@@ -110,7 +110,7 @@ func (c *Console) serve(page page, w http.ResponseWriter, r *http.Request, s ses
 // askLogin responds to a form that was sent without a session. What was typed is in the request, which the browser
 // repeats if the page is reloaded. So the login opens another tab, with the page that the form was on.
 func (c *Console) askLogin(w http.ResponseWriter, r *http.Request) error {
-	form := loginForm{Next: homePath, NewTab: true, Problem: "Your session has ended. Sign in, which opens a new tab, and reload this page to send the form after all."}
+	form := loginForm{Next: homePath, Target: "_blank", Problem: "Your session has ended. Sign in, which opens a new tab, and reload this page to send the form after all."}
 	if from, err := url.Parse(r.Referer()); err == nil {
 		form.Next = localPath(from.RequestURI())
 	}
@@ -134,10 +134,7 @@ func (c *Console) showLogin(w http.ResponseWriter, r *http.Request) error {
 }
 
 // loginForm is the content of the login page. After a failed login, it shows the submitted email again.
-type loginForm struct {
-	Email, Next, Problem string
-	NewTab               bool
-}
+type loginForm struct{ Email, Next, Problem, Target string }
 
 func (c *Console) login(w http.ResponseWriter, r *http.Request) error {
 	form := loginForm{Email: r.PostFormValue("email"), Next: localPath(r.PostFormValue("next"))}
