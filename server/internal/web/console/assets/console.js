@@ -48,7 +48,7 @@ addEventListener("htmx:sseBeforeMessage", event => {
 // Says a change of the state, and nothing else of the element that changes.
 function say(changed) {
   const said = document.getElementById("said")
-  const text = [...changed.querySelectorAll(".badge, .reason, .notice")].map(e => e.textContent).join(". ")
+  const text = [...changed.querySelectorAll(".badge, .reason")].map(e => e.textContent).join(". ")
   if (said && said.textContent !== text) said.textContent = text
 }
 addEventListener("htmx:sseMessage", event => say(event.target))
