@@ -178,7 +178,7 @@ func (p *program) replay(ctx context.Context, command *cli.Command, c *client.Cl
 	case replay.DryRun:
 		_, err = fmt.Fprintf(p.Stdout, "events that would be sent again: %d\n", replay.Events)
 	default:
-		_, err = fmt.Fprintf(p.Stdout, "events that are sent again: %d\n", replay.Events)
+		_, err = fmt.Fprintf(p.Stdout, "events sent again: %d\n", replay.Events)
 	}
 	return err
 }

@@ -163,7 +163,7 @@ func TestEvent_isSentAgain(t *testing.T) {
 		t.Errorf("the URL is %+v", known)
 	}
 	wantParts(t, p.must(t, "", "endpoint", "pause", known.EndpointID), "  paused  ")
-	if got := replay("--state=exhausted", sent); got != "events that are sent again: 1" || len(s.Deliver()) != 0 {
+	if got := replay("--state=exhausted", sent); got != "events sent again: 1" || len(s.Deliver()) != 0 {
 		t.Error(got)
 	}
 	if row := p.must(t, "", "endpoint", "enable", known.EndpointID); !strings.Contains(row, "  1  ") || len(s.Deliver()) != 1 {

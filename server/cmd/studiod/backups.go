@@ -65,7 +65,7 @@ func restorePlace(ctx context.Context, command *cli.Command, dsn, from string, k
 	if err != nil {
 		return err
 	}
-	lines := []string{fmt.Sprintf("files of %s that are restored: %d", formatTime(restored.Time), restored.Files)}
+	lines := []string{fmt.Sprintf("files restored as of %s: %d", formatTime(restored.Time), restored.Files)}
 	if restored.Database {
 		lines = append([]string{"the database is restored", lines[0]}, keyHint(ctx, keySourceOf(command), dsn, keys)...)
 	} else {
@@ -76,7 +76,7 @@ func restorePlace(ctx context.Context, command *cli.Command, dsn, from string, k
 	}
 	err = printLines(command, lines...)
 	if len(restored.Damaged) > 0 {
-		err = errors.Join(err, fmt.Errorf("files that are damaged and not restored: %s", strings.Join(restored.Damaged, " ")))
+		err = errors.Join(err, fmt.Errorf("damaged files, which are not restored: %s", strings.Join(restored.Damaged, " ")))
 	}
 	return err
 }

@@ -74,7 +74,7 @@ func TestBackup_lostMachineIsRestoredByOneCommand(t *testing.T) {
 		check(t, os.Remove(filepath.Join(found, "studio.db")))
 	}
 	fails(t, exitUsage, "no backup of this time", "restore", "--db="+dsn, "--key-file="+key, place+"@2020-01-01")
-	if said := must(t, "", "restore", "--db="+dsn, "--key-file="+key, place+"@latest"); !strings.Contains(said, "that are restored: 1\n") || !strings.Contains(said, "needs the same key file") {
+	if said := must(t, "", "restore", "--db="+dsn, "--key-file="+key, place+"@latest"); !strings.Contains(said, "Z: 1\n") || !strings.Contains(said, "needs the same key file") {
 		t.Fatal(said)
 	}
 	pictures := try(filepath.Glob(filepath.Join(found, "studio-media", "uploads", "*", "*")))(t)

@@ -199,12 +199,12 @@ func TestEventReplay_selectsEventsByFlags(t *testing.T) {
 	}{
 		{"--dry-run --until=2026-01-13T00:00:00Z --json", exitOK, `{"dry_run":true,"events":2}`},
 		{eventID(1), exitFailure, "--delivered replays one"},
-		{"--until=2026-01-13T00:00:00Z", exitOK, "events that are sent again: 2"},
-		{"--subject " + subjectID, exitOK, "events that are sent again: 0"},
+		{"--until=2026-01-13T00:00:00Z", exitOK, "events sent again: 2"},
+		{"--subject " + subjectID, exitOK, "events sent again: 0"},
 		{"--subject " + subjectID + " --delivered --dry-run", exitOK, "events that would be sent again: 1"},
 		{"--json " + eventID(4), exitOK, `{"dry_run":false,"events":1}`},
 		{eventID(4), exitFailure, "it is pending"},
-		{eventID(1) + " --delivered", exitOK, "events that are sent again: 1"},
+		{eventID(1) + " --delivered", exitOK, "events sent again: 1"},
 		{"--all --json", exitOK, `{"dry_run":false,"events":0}`},
 	} {
 		code, stdout, stderr := studiod(t, "", append([]string{"event", "replay", db}, strings.Fields(test.args)...)...)

@@ -154,7 +154,7 @@ func rotateKey(ctx context.Context, command *cli.Command) error {
 		if err != nil {
 			return err
 		}
-		return printLines(command, fmt.Sprintf("secrets that are encrypted with the key %s: %d", keys.IDs()[0], n),
+		return printLines(command, fmt.Sprintf("secrets encrypted with the key %s: %d", keys.IDs()[0], n),
 			"keep a new copy of the key file: later backups need it")
 	})
 }

@@ -35,7 +35,7 @@ func TestProcess_keyRotationKeepsSessions(t *testing.T) {
 	}
 	deliver()
 	before := try(os.ReadFile(file))(t)
-	if said := must(t, "", "keyfile", "rotate", "--db", dsn, "--key-file", file); !strings.Contains(said, "secrets that are encrypted with the key ") {
+	if said := must(t, "", "keyfile", "rotate", "--db", dsn, "--key-file", file); !strings.Contains(said, "secrets encrypted with the key ") {
 		t.Error(said)
 	}
 	if acts := must(t, "", "audit", "--db", dsn, "--key-file", file); !strings.Contains(acts, "keyfile rotate") {

@@ -29,7 +29,7 @@ func replayEvents(ctx context.Context, command *cli.Command, db *store.Store) er
 	case selected.DryRun:
 		return printLines(command, fmt.Sprint("events that would be sent again: ", n))
 	}
-	return printLines(command, fmt.Sprint("events that are sent again: ", n))
+	return printLines(command, fmt.Sprint("events sent again: ", n))
 }
 
 // selectedEvents returns the events of a replay. It requires a selection, because an empty filter selects all events.
