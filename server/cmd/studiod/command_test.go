@@ -113,10 +113,11 @@ func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 	dsn := studiotest.NewSQLite(t)
 	must(t, testPassword, "user", "add", "--db="+dsn, "--operator", testEmail)
 	workspace := must(t, "", "workspace", "add", "--db="+dsn, "Team")
-	pipe, unborn, foreign := filepath.Join(t.TempDir(), "pipe"), filepath.Join(t.TempDir(), "unborn"), t.TempDir()
+	pipe, unborn, foreign, free := filepath.Join(t.TempDir(), "pipe"), filepath.Join(t.TempDir(), "unborn"), t.TempDir(), t.TempDir()
 	check(t, syscall.Mkfifo(pipe, 0o600))
 	check(t, os.WriteFile(filepath.Join(foreign, "installation"), []byte("files of another"), 0o600))
-	names := strings.NewReplacer("DB", "--db="+dsn, "WORKSPACE", workspace, "CERT", certFile, "FOREIGN", foreign, "UNBORN", unborn,
+	check(t, os.WriteFile(filepath.Join(free, "installation"), nil, 0o600))
+	names := strings.NewReplacer("DB", "--db="+dsn, "WORKSPACE", workspace, "CERT", certFile, "FOREIGN", foreign, "FREE", free, "UNBORN", unborn,
 		"SERVE", "serve --addr=127.0.0.1:0 --admin-addr=off --db=sqlite:"+unborn+"/studio.db", "KEY", keyFile, "PIPE", pipe, "PUBLIC", "--public-url=https://studio.example", "PG", "postgres://ada:hunter2@", "WORK", "work --db=postgres://localhost/studio")
 	for _, test := range []struct {
 		code          int
@@ -146,7 +147,7 @@ func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 		{exitUsage, "workspace", "project import DB -"},
 		{exitUsage, "nowhere.json", "project import DB --workspace WORKSPACE nowhere.json"},
 		{exitUsage, "--media: a bucket must", "user delete DB --yes --media=here ada@example.com"},
-		{exitUsage, "--media: no files of this database", "user delete DB --yes --media=file:/tmp ada@example.com"},
+		{exitUsage, "--media: no files of this database", "user delete DB --yes --media=file:FREE ada@example.com"},
 		{exitUsage, "--media: a bucket must", "SERVE --media=here"},
 		{exitUsage, "FOREIGN: the place is another installation's", "SERVE --media=file:FOREIGN"},
 		{exitUsage, "--backup: a bucket must", "SERVE --backup=file:?every=1h"},

@@ -141,11 +141,17 @@ func deleteUser(ctx context.Context, command *cli.Command, db *store.Store) (err
 	}
 	id, err := db.InstallationID(ctx)
 	if err == nil {
-		err = files.Take(ctx, true, media.FilesOf(id))
+		err = files.Take(ctx, false, func(mark string) (string, error) {
+			owner, err := media.FilesOf(id)(mark)
+			if owner != "" { // nobody has begun there
+				err = media.ErrOther
+			}
+			return "", err
+		})
 	}
 	switch {
-	case errors.Is(err, media.ErrGone), errors.Is(err, media.ErrOther): // the user's files would stay in another place
-		return usagef("--media: no files of this database are there; set the place that studiod serve uses")
+	case errors.Is(err, media.ErrOther): // the user's files would stay in another place
+		return usagef("--media: no files of this database are there: set the place of studiod serve, which makes it at its first start")
 	case err != nil:
 		return err
 	}
