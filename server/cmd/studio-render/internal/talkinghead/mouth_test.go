@@ -140,8 +140,8 @@ func TestSpeak_tellsPhonemes(t *testing.T) {
 	}
 }
 
-// TestMouth_followsSpeech measures mouths on voices from which nothing was learned: the mouth by the sound alone, the
-// mouth by the sound and its phonemes, and the mouth by the rule of formants.
+// TestMouth_followsSpeech measures mouths on voices from which nothing was learned: the mouth by the sound alone, and
+// the mouth by the sound and its phonemes.
 func TestMouth_followsSpeech(t *testing.T) {
 	t.Parallel()
 	harness.SkipShort(t, "it listens to a voice in several rooms")
@@ -154,35 +154,29 @@ func TestMouth_followsSpeech(t *testing.T) {
 	report.WriteString(reportHead)
 	row := func(cells ...string) { fmt.Fprintf(&report, "| %s |\n", strings.Join(cells, " | ")) }
 	head := func(names ...string) { row(names...); row(slices.Repeat([]string{"---"}, len(names))...) }
-	each := func(measures [3]measure, format string, value func(measure) float64) string {
-		return fmt.Sprintf(strings.Join(slices.Repeat([]string{format}, 3), " / "), value(measures[0]), value(measures[1]), value(measures[2]))
+	each := func(measures [2]measure, format string, value func(measure) float64) string {
+		return fmt.Sprintf(strings.Join(slices.Repeat([]string{format}, 2), " / "), value(measures[0]), value(measures[1]))
 	}
 	accuracy := func(m measure) float64 { return 100 * m.right / m.hops }
 	closed := func(m measure) float64 { return 100 * m.closed / m.closures }
 	shut := func(m measure) float64 { return 100 * m.shut / m.vowels }
 	lag := func(m measure) float64 { return m.lag }
 	correlation := func(m measure) float64 { return m.correlation }
-	head("Voice", "Room", "Viseme (%)", "Ratio", "p, b, m closed (%)", "Vowels closed (%)", "Lag (ms)", "Correlation")
+	head("Voice", "Room", "Viseme (%)", "p, b, m closed (%)", "Vowels closed (%)", "Lag (ms)", "Correlation")
 	var lags []float64
 	for i, voice := range voices {
 		said, phonemes := utter(t, program, voice, measuredText), phonemesOf(t, voice, measuredText)
 		for _, room := range rooms {
-			samples := room.change(said.samples, uint64(1000+i))
-			sounds := soundsOf(samples)
-			var measures [3]measure
-			for i, mouth := range []func() (shapes, []viseme){
-				func() (shapes, []viseme) { return shown(sounds, transcript{}) },
-				func() (shapes, []viseme) { return shown(sounds, phonemes) },
-				func() (shapes, []viseme) { return ruled(samples, said) },
-			} {
-				shapes, visemes := mouth()
+			sounds := soundsOf(room.change(said.samples, uint64(1000+i)))
+			var measures [2]measure
+			for i, known := range []transcript{{}, phonemes} {
+				shapes, visemes := shown(sounds, known)
 				measures[i] = measureMouth(said, sounds, shapes, visemes)
 			}
-			ratio := accuracy(measures[0]) / accuracy(measures[2])
-			row(voice, room.name, each(measures, "%.0f", accuracy), fmt.Sprintf("%.2f", ratio), each(measures, "%.0f", closed),
+			row(voice, room.name, each(measures, "%.0f", accuracy), each(measures, "%.0f", closed),
 				each(measures, "%.0f", shut), each(measures, "%.0f", lag), each(measures, "%.2f", correlation))
 			lags = append(lags, measures[0].lag)
-			if i == 0 && (ratio < 1.3 || closed(measures[0]) < 95 || closed(measures[1]) < 100 || shut(measures[0]) > 25) {
+			if i == 0 && (accuracy(measures[0]) < 70 || closed(measures[0]) < 95 || closed(measures[1]) < 100 || shut(measures[0]) > 25) {
 				t.Errorf("%s, %s: the mouth does not follow the speech", voice, room.name)
 			}
 		}
@@ -203,14 +197,10 @@ func TestMouth_followsSpeech(t *testing.T) {
 	}
 	harness.Check(t, err)
 	for _, path := range recordings {
-		samples := resample(t, nil, "-i", path)
-		sounds := soundsOf(samples)
+		sounds := soundsOf(resample(t, nil, "-i", path))
 		shown := shapesOf(sounds)
-		ruled, _ := ruled(samples, utterance{})
 		lag, now := follow(sounds, shown)
-		ruledLag, ruledNow := follow(sounds, ruled)
-		row(filepath.Base(path), fmt.Sprintf("%.0f / %.0f", 100*shutWhileLoud(sounds, shown), 100*shutWhileLoud(sounds, ruled)),
-			fmt.Sprintf("%.0f / %.0f", lag, ruledLag), fmt.Sprintf("%.2f / %.2f", now, ruledNow))
+		row(filepath.Base(path), fmt.Sprintf("%.0f", 100*shutWhileLoud(sounds, shown)), fmt.Sprintf("%.0f", lag), fmt.Sprintf("%.2f", now))
 	}
 	harness.Check(t, os.WriteFile(*mouthPath, []byte(report.String()), 0o644))
 }
@@ -219,15 +209,13 @@ const reportHead = `# The mouth
 
 Voices of espeak-ng from which nothing was learned say sentences from which nothing was learned: first the women's, then the
 men's. The library of espeak-ng tells the times of the sounds. Each voice is heard clean, with noise 20 dB below it, and with
-the echo of a room. A cell has three figures: the mouth by the sound alone; the mouth by the sound and what espeak-ng says that
-it speaks, as in a video from text; and the mouth by a rule of formants, which is what can be done without learning. The rule
-knows no visemes: its shape counts as the viseme to whose mean shape it is nearest in the same speech, which is generous to it.
-Reproduce with ` + "`make bench-mouth`" + `.
+the echo of a room. A cell has two figures: the mouth by the sound alone; and the mouth by the sound and what espeak-ng says
+that it speaks, as in a video from text. Reproduce with ` + "`make bench-mouth`" + `.
 
 Columns: hops of 10 ms with the right viseme of 15; p, b and m during which a frame at 25 per second shows closed lips; hops of
-vowels in which the lips are closed, which is wrong; the lag of the opening behind the loudness; and their correlation. Targets:
-1.3 × the rule (ratio); 95 % closed, from text 100 %; a median lag within ±20 ms. The recorded words are those of a person in
-Debian's package alsa-utils, and have two figures: by the sound, and by the rule. None of them has a p, b or m, so closed lips
-are wrong in them; the column has the hops within 15 dB of loud speech.
+vowels in which the lips are closed, which is wrong; the lag of the opening behind the loudness; and their correlation. Targets
+of the first voice: 70 % of the visemes; 95 % closed, from text 100 %; of all: a median lag within ±20 ms. The recorded words
+are those of a person in Debian's package alsa-utils. None of them has a p, b or m, so closed lips are wrong in them; the column
+has the hops within 15 dB of loud speech.
 
 `
