@@ -209,8 +209,8 @@ func Topic(name, summary, text string) *cli.Command {
 }
 
 // lineOf returns the text of an error as one line, without the value of a flag where package cli quotes it whole: it
-// may contain a password. The unit of a duration remains, which its error also quotes. What package cli says of numbers
-// and booleans in the terms of Go becomes what they must be.
+// may contain a password. The unit of a duration remains, which its error also quotes. What package cli says of
+// numbers, durations and booleans in the terms of Go becomes what they must be.
 func lineOf(err error) string {
 	text := err.Error()
 	begin, rest, _ := strings.Cut(text, " \"")
@@ -218,6 +218,7 @@ func lineOf(err error) string {
 	if invalid == nil && (begin == "invalid value" || begin == "could not parse") {
 		text = strings.NewReplacer("strconv.ParseInt: parsing "+value+": invalid syntax", "must be a whole number",
 			"strconv.ParseFloat: parsing "+value+": invalid syntax", "must be a number", "parse error", "must be true or false",
+			"time: invalid duration", "must be a time such as 15m", "time: missing unit in duration", "must have a unit, such as 15m", "time: unknown", "unknown",
 			"strconv.ParseInt: parsing "+value+": ", "", "strconv.ParseFloat: parsing "+value+": ", "", " "+value, "", "for flag -", "for flag --").Replace(text)
 	}
 	return strings.Join(strings.Fields(text), " ")

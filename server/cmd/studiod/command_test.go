@@ -137,6 +137,7 @@ func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 		{exitUsage, "email", "user add DB ada"},
 		{exitUsage, "already", "user add DB ADA@example.com"},
 		{exitUsage, "UUID", "user add DB --id=7 bob@example.com"},
+		{exitUsage, "--expires-in: must have a unit, such as 15m;", "key add DB --expires-in=90 ada@example.com batch"},
 		{exitUsage, "no such user", "user role DB bob@example.com operator"},
 		{exitUsage, "operator or user", "user role DB ada@example.com admin"},
 		{exitUsage, "no operator would be left", "user role DB ada@example.com user"},
