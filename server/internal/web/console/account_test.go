@@ -64,8 +64,7 @@ func TestAccount_leaves(t *testing.T) {
 // A user sees and ends the own sessions only. A new password ends the others, and needs the current one.
 func TestAccount_endsSessions(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, newSQLite(t))
-	v := s.signIn(t, email)
+	s, v := signedIn(t)
 	s.signIn(t, email)
 	others := func(want int) [][]string {
 		p := v.get("/console/account")

@@ -254,10 +254,9 @@ func TestBrowser_worksWithoutScripts(t *testing.T) {
 	tab.Do(chromedp.SendKeys("#email", email), chromedp.SendKeys("#password", password+"\r"))
 	harness.Eventually(t, "the form is not sent", func() bool {
 		tab.Do(chromedp.Reload())
-		return browsertest.Read(tab, chromedp.Evaluate[bool](`document.querySelector(".state") !== null`))
+		return browsertest.Read(tab, chromedp.Evaluate[bool](`document.querySelector(".state")?.textContent.includes("In the queue") === true`))
 	})
 	tab.Faults() // the error statuses
-	tab.Await(".state", "In the queue")
 	page := try(s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: studio.Lipsync}, "", 1))(t)
 	try(s.studio.Rendered(t.Context(), page.Subjects[0].ID, studio.Rendering{}, nil))(t)
 	tab.Do(chromedp.Click("noscript a"))

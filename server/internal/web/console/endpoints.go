@@ -23,12 +23,11 @@ type endpointsView struct {
 	Endpoints []endpoint
 }
 
-func (c *Console) endpoints(w http.ResponseWriter, r *http.Request, _ session) error {
+func (c *Console) endpoints(w http.ResponseWriter, r *http.Request, _ session) (err error) {
 	query := r.URL.Query()
 	v := endpointsView{Email: query.Get("email")}
 	cursor := query.Get("cursor")
 	var page studio.EndpointPage
-	var err error
 	if v.Email == "" {
 		page.Endpoints, err = c.cfg.Studio.TroubledEndpoints(r.Context(), maxTroubled)
 		v.More = len(page.Endpoints) == maxTroubled

@@ -128,7 +128,7 @@ func (c *Console) showLogin(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Refresh", "0; url="+next)
 	}
 	if s.token != "" && errors.Is(err, studio.ErrUnauthorized) {
-		v.Notice = notices["signed-out"]
+		v.Notice = "Your session has ended. Sign in to continue."
 	}
 	return c.render(w, r, http.StatusOK, "login", v)
 }

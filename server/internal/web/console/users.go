@@ -31,10 +31,9 @@ func (c *Console) users(w http.ResponseWriter, r *http.Request, _ session) error
 	return c.showUsers(w, r, http.StatusOK, usersView{})
 }
 
-func (c *Console) showUsers(w http.ResponseWriter, r *http.Request, status int, v usersView) error {
+func (c *Console) showUsers(w http.ResponseWriter, r *http.Request, status int, v usersView) (err error) {
 	v.Email = r.URL.Query().Get("email")
 	filter := store.UserFilter{Email: c.cfg.Studio.NormalizeEmail(v.Email)}
-	var err error
 	v.Users, v.pager, err = readPage(r, usersPath, func(ctx context.Context, below string, limit int) ([]store.Account, error) {
 		return c.cfg.Store.Users(ctx, filter, below, limit)
 	}, func(user store.Account) string { return user.ID })
@@ -130,9 +129,8 @@ type actsView struct {
 	Acts []studio.Act
 }
 
-func (c *Console) acts(w http.ResponseWriter, r *http.Request, _ session) error {
+func (c *Console) acts(w http.ResponseWriter, r *http.Request, _ session) (err error) {
 	var v actsView
-	var err error
 	v.Acts, v.pager, err = readPage(r, actsPath, c.cfg.Studio.Acts, func(act studio.Act) string { return act.ID })
 	if err != nil {
 		return err
@@ -202,8 +200,7 @@ func (c *Console) changeWorkspace(w http.ResponseWriter, r *http.Request, s sess
 }
 
 // pauseAll pauses or resumes all deliveries of the service.
-func (c *Console) pauseAll(w http.ResponseWriter, r *http.Request, s session) error {
-	var err error
+func (c *Console) pauseAll(w http.ResponseWriter, r *http.Request, s session) (err error) {
 	if r.PostFormValue("deliveries") == "pause" {
 		_, err = c.cfg.Store.Pause(c.cfg.Studio.WithAct(r.Context(), s.User, "paused all deliveries", ""), c.cfg.Studio.Now())
 	} else {

@@ -48,7 +48,6 @@ var notices = map[string]string{
 	"password":          "The password is changed. All other sessions have ended.",
 	"session-ended":     "The session has ended.",
 	"left":              "Your account is deleted, with everything that was yours.",
-	"signed-out":        "Your session has ended. Sign in to continue.",
 	"no-cookie":         "Your browser has not kept the cookie of your session. Allow cookies, or open this page over https.",
 	"welcome":           "Welcome.",
 	"user-end-sessions": "The sessions of the user have ended.",
