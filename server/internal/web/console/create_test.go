@@ -75,9 +75,8 @@ func TestCreate_offersNoVideoThatCannotSucceed(t *testing.T) {
 // A rejected form is shown again with the submitted values, and with the errors of the API at each field.
 func TestCreate_showsErrorsOfAPI(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, newSQLite(t))
+	s, v := signedIn(t)
 	avatar := s.createPublished(t, "Ada")
-	v := s.signIn(t, email)
 	for name, c := range map[string]struct {
 		path string
 		form url.Values

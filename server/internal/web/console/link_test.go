@@ -129,8 +129,7 @@ func TestLinks_end(t *testing.T) {
 			v.post("/console/link", url.Values{"key": {secret}, "password": {"a new password"}}).want(t, http.StatusNotFound, "This link was used or has expired.")
 			err = s.studio.ChangeRole(ctx, by, by.Email, studio.Operator) // in a request that began before
 			if gone := strings.HasSuffix(name, "operator") || name == "removed role"; t.Failed() || errors.Is(err, studio.ErrNotFound) != gone {
-				t.Errorf("an act of the operator: %v", err)
-				t.Fatal(name)
+				t.Fatalf("%s: an act of the operator: %v", name, err)
 			}
 		}
 	})

@@ -185,11 +185,10 @@ func TestSubjects_streamChanges(t *testing.T) {
 
 func TestSubjects_arePaginated(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, newSQLite(t))
+	s, v := signedIn(t)
 	for i := range 50 {
 		s.create(t, studio.Lipsync, fmt.Sprintf("Take %d.", i))
 	}
-	v := s.signIn(t, email)
 	p := v.get("/console/lipsyncs")
 	p.want(t, http.StatusOK, "Take 49.", "Take 26.", `rel="next"`)
 	_, link, _ := strings.Cut(p.text, `href="/console/lipsyncs?cursor=`)

@@ -32,11 +32,9 @@ func TestWebhooks_showHealth(t *testing.T) {
 	t.Parallel()
 	s, v := signedIn(t)
 	v.get("/console/webhooks").want(t, http.StatusOK, "No webhooks are registered.")
-	failed := store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule}
 	s.addEvent(t, "https://good.example/?key=secret", studio.Attempt{Status: 200}, store.Outcome{State: studio.EventDelivered})
-	s.addEvent(t, "https://paused.example/", studio.Attempt{Status: 500, Failure: "status"}, failed)
-	gone := store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, DisableURL: true}
-	s.addEvent(t, "https://off.example/", studio.Attempt{Status: 410, Failure: "status"}, gone)
+	s.addEvent(t, "https://paused.example/", studio.Attempt{Status: 500, Failure: "status"}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule})
+	s.addEvent(t, "https://off.example/", studio.Attempt{Status: 410, Failure: "status"}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, DisableURL: true})
 	check(t, s.store.SaveBreaker(t.Context(), store.Breaker{Origin: "https://paused.example", Until: time.Now().Add(time.Hour), Pause: time.Hour}))
 	s.addEvent(t, "https://dead.example/", studio.Attempt{Failure: "connect"}, store.Outcome{State: studio.EventPending, RetryAt: time.Now().Add(time.Hour)})
 	try(s.studio.CreateAvatar(t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`), Webhook: studio.Registration{URL: "https://new.example/", Enabled: true}}))(t)
@@ -123,11 +121,10 @@ func TestEvents_listInWords(t *testing.T) {
 // The page of an event shows its attempts and the responses of the receiver.
 func TestEvents_showAttempts(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, newSQLite(t))
+	s, v := signedIn(t)
 	event := s.addEvent(t, "https://hooks.example.com/?key=secret", studio.Attempt{
 		Status: 500, Failure: "status", Duration: 1234 * time.Millisecond, Address: "192.0.2.1:443", Excerpt: []byte(hostile + "\xff"),
 	}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule})
-	v := s.signIn(t, email)
 	p := v.get("/console/events/" + event.ID)
 	p.want(t, http.StatusOK, "Responded with 500 Internal Server Error.", "It took 1234 ms. Address 192.0.2.1:443.", "&lt;script&gt;", "https://hooks.example.com/?…", "lipsync_inference_event")
 	p.wantNone(t, "<script>document", "key=secret")
@@ -144,13 +141,12 @@ func TestEvents_showAttempts(t *testing.T) {
 // A replay first shows how many events are selected. After the confirmation, it replays these events only, and once.
 func TestEvents_replaySelectedEvents(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, newSQLite(t))
+	s, v := signedIn(t)
 	delivered := s.addEvent(t, "https://hooks.example.com/", studio.Attempt{Status: 204}, store.Outcome{State: studio.EventDelivered})
 	var events []studio.EventRecord
 	for range 5 {
 		events = append(events, s.addEvent(t, "https://hooks.example.com/", studio.Attempt{Status: 500, Failure: "status"}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule}))
 	}
-	v := s.signIn(t, email)
 	state := func(state string) int {
 		return strings.Count(v.get("/console/events?state="+state).text, `<td class="wrap"><a`)
 	}
