@@ -35,11 +35,9 @@ func (c *Console) endpoints(w http.ResponseWriter, r *http.Request, _ session) (
 		var user studio.User
 		if user, err = c.cfg.Studio.UserByEmail(r.Context(), v.Email); err == nil {
 			page, err = c.cfg.Studio.Endpoints(r.Context(), user.ID, cursor, pageSize)
-		} else if errors.Is(err, studio.ErrNotFound) {
-			err = nil
 		}
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, studio.ErrNotFound) {
 		return err
 	}
 	v.Endpoints, v.pager = endpointsOf(page.Endpoints), newPager(endpointsPath, filtersOf(query, "email"), cursor, page.Next)

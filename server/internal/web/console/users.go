@@ -154,9 +154,8 @@ func (c *Console) workspaces(w http.ResponseWriter, r *http.Request, _ session) 
 	return c.showWorkspaces(w, r, http.StatusOK, "")
 }
 
-func (c *Console) showWorkspaces(w http.ResponseWriter, r *http.Request, status int, problem string) error {
+func (c *Console) showWorkspaces(w http.ResponseWriter, r *http.Request, status int, problem string) (err error) {
 	v := workspacesView{Problem: problem, Form: r.PostForm}
-	var err error
 	if id := r.FormValue("workspace"); id != "" {
 		v.Chosen, err = c.cfg.Store.Workspace(r.Context(), id)
 		if err != nil && (problem == "" || !errors.Is(err, studio.ErrNotFound)) {
@@ -177,9 +176,8 @@ func (c *Console) showWorkspaces(w http.ResponseWriter, r *http.Request, status 
 	return c.render(w, r, status, "workspaces", view{Title: "Workspaces", Section: usersPath, Data: v})
 }
 
-func (c *Console) changeWorkspace(w http.ResponseWriter, r *http.Request, s session) error {
+func (c *Console) changeWorkspace(w http.ResponseWriter, r *http.Request, s session) (err error) {
 	workspace, email := r.PostFormValue("workspace"), r.PostFormValue("email")
-	var err error
 	switch act := r.PostFormValue("act"); act {
 	case "create":
 		workspace, err = c.cfg.Studio.CreateWorkspace(r.Context(), s.User, r.PostFormValue("name"))

@@ -60,8 +60,7 @@ func (c *Console) showWebhooks(w http.ResponseWriter, r *http.Request, s session
 	if err != nil {
 		return err
 	}
-	v := webhooksView{Secrets: secrets, Test: test, pager: newPager(WebhooksPath, make(url.Values), cursor, page.Next)}
-	v.Endpoints = endpointsOf(page.Endpoints)
+	v := webhooksView{pager: newPager(WebhooksPath, make(url.Values), cursor, page.Next), Endpoints: endpointsOf(page.Endpoints), Secrets: secrets, Test: test}
 	return c.render(w, r, status, "webhooks", view{Title: "Webhooks", Section: WebhooksPath, Data: v})
 }
 
