@@ -58,6 +58,9 @@ func recorded(run cli.ActionFunc) cli.ActionFunc {
 			}
 			return service.RecordAct(ctx, studio.User{Email: byCommand}, name, strings.Join(target, " "))
 		})(ctx, command)
+		if err != nil {
+			err = fmt.Errorf("what the command has done stays, but studiod audit lacks it: %w", err)
+		}
 		if lost := output.Flush(); lost != nil {
 			err = errors.Join(err, fmt.Errorf("the output is lost, but what the command has done stays: %w", lost))
 		}

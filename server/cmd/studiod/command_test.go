@@ -104,6 +104,8 @@ func TestCommands_workWhileDaemonRuns(t *testing.T) {
 	if counts := list.Counts; counts.Size != 1 || counts.Unpublished != 1 {
 		t.Errorf("counts are %d and %d", counts.Size, counts.Unpublished)
 	}
+	try(studiotest.OpenSQL(t, dsn).ExecContext(t.Context(), `DROP TABLE acts`))(t)
+	fails(t, exitFailure, "stays", "user", "password", "--db="+dsn, "bob@example.com")
 }
 
 func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
