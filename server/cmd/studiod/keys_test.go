@@ -95,15 +95,11 @@ func TestKeyReset_goesOnWithoutALostKey(t *testing.T) {
 	reset := func(args ...string) (code int, stdout, stderr string) {
 		return studiod(t, "", append([]string{"keyfile", "reset", "--db", dsn}, args...)...)
 	}
-	if code, stdout, stderr := reset("--key-file", next, "--yes"); code == exitOK || !strings.Contains(stderr, "daemon") {
-		t.Errorf("while a daemon runs: exit code %d, %s, %s", code, stdout, stderr)
-	}
+	fails(t, exitFailure, "another daemon uses", "keyfile", "reset", "--db", dsn, "--key-file", next, "--yes")
 	check(t, p.Stop())
 	db := try(store.Open(t.Context(), dsn, store.Config{}))(t)
 	check(t, db.SeeDaemon(t.Context(), store.Daemon{ID: "worker", Started: time.Now()}))
-	if code, stdout, stderr := reset("--key-file", next, "--yes"); code == exitOK || !strings.Contains(stderr, "daemon") {
-		t.Errorf("while a worker runs: exit code %d, %s, %s", code, stdout, stderr)
-	}
+	fails(t, exitUsage, "daemons", "keyfile", "reset", "--db", dsn, "--key-file", next, "--yes")
 	check(t, errors.Join(db.RemoveDaemon(t.Context(), "worker"), db.Close()))
 	if code, stdout, stderr := reset("--key-file", lost, "--yes"); code != exitOK || !strings.Contains(stdout, "nothing") {
 		t.Errorf("with the key: exit code %d, %s, %s", code, stdout, stderr)

@@ -50,14 +50,18 @@ func (b *fixture) write(key, content string) {
 	check(b.t, b.Write(b.t.Context(), key, strings.NewReader(content)))
 }
 
+// files returns the files, after it has checked that others have no access.
 func (b *fixture) files() (all []string) {
 	b.t.Helper()
 	check(b.t, filepath.WalkDir(b.dir, func(path string, entry os.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() {
-			path, _ = filepath.Rel(b.dir, path)
-			all = append(all, filepath.ToSlash(path))
+		check(b.t, err)
+		if info := try(entry.Info())(b.t); info.Mode().Perm()&0o077 != 0 {
+			b.t.Errorf("others have access to %s: %v", path, info.Mode())
 		}
-		return err
+		if !entry.IsDir() {
+			all = append(all, filepath.ToSlash(try(filepath.Rel(b.dir, path))(b.t)))
+		}
+		return nil
 	}))
 	return all
 }
@@ -103,14 +107,6 @@ func TestStore_Write_isAtomic(t *testing.T) {
 	if all := b.files(); len(all) != 1 {
 		t.Errorf("files %v", all)
 	}
-	check(t, filepath.WalkDir(b.dir, func(path string, entry os.DirEntry, err error) error {
-		check(t, err)
-		info, err := entry.Info()
-		if err == nil && info.Mode().Perm()&0o077 != 0 {
-			t.Errorf("others have access to %s: %v", path, info.Mode())
-		}
-		return err
-	}))
 	if left := b.directories(); len(left) != 1 {
 		t.Errorf("directories %v", left)
 	}
