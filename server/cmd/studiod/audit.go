@@ -43,29 +43,28 @@ func recorded(run cli.ActionFunc) cli.ActionFunc {
 	return func(ctx context.Context, command *cli.Command) error {
 		output := bufio.NewWriter(command.Root().Writer)
 		command.Root().Writer = output
-		if err := run(ctx, command); err != nil {
-			if lost := output.Flush(); !errors.Is(err, lost) {
-				err = errors.Join(err, lost)
+		err := run(ctx, command)
+		if err == nil {
+			if err = onStudio(record)(ctx, command); err != nil {
+				err = fmt.Errorf("what the command has done stays, but studiod audit lacks it: %w", err)
 			}
-			return err
 		}
-		err := onStudio(func(ctx context.Context, command *cli.Command, service *studio.Service) error {
-			name, target := strings.TrimPrefix(command.FullName(), "studiod "), command.Args().Slice()
-			for _, flag := range command.Flags { // but those that say where the database is and what is printed
-				if name := flag.Names()[0]; flag.IsSet() && !slices.Contains([]string{"db", "key-file", "json"}, name) {
-					target = append(target, fmt.Sprintf("--%s=%v", name, command.Value(name)))
-				}
-			}
-			return service.RecordAct(ctx, studio.User{Email: byCommand}, name, strings.Join(target, " "))
-		})(ctx, command)
-		if err != nil {
-			err = fmt.Errorf("what the command has done stays, but studiod audit lacks it: %w", err)
-		}
-		if lost := output.Flush(); lost != nil {
+		if lost := output.Flush(); lost != nil && !errors.Is(err, lost) {
 			err = errors.Join(err, fmt.Errorf("the output is lost, but what the command has done stays: %w", lost))
 		}
 		return err
 	}
+}
+
+// record records the run of a command.
+func record(ctx context.Context, command *cli.Command, service *studio.Service) error {
+	name, target := strings.TrimPrefix(command.FullName(), "studiod "), command.Args().Slice()
+	for _, flag := range command.Flags { // but those that say where the database is and what is printed
+		if name := flag.Names()[0]; flag.IsSet() && !slices.Contains([]string{"db", "key-file", "json"}, name) {
+			target = append(target, fmt.Sprintf("--%s=%v", name, command.Value(name)))
+		}
+	}
+	return service.RecordAct(ctx, studio.User{Email: byCommand}, name, strings.Join(target, " "))
 }
 
 // showSetupLink prints the link for the first operator, if there is none. It is not in the log.

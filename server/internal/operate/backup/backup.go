@@ -98,22 +98,21 @@ func Open(ctx context.Context, cfg Config) (*Backup, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	place, every, err := openPlace(ctx, cfg.Place, cfg.Now)
+	place, every, err := openPlace(ctx, cfg.Place, cfg.Now, func(dir string) error { return os.MkdirAll(dir, 0o700) })
 	if err != nil {
 		return nil, err
-	}
-	if dir, isFile := strings.CutPrefix(place.Name(), "file:"); isFile {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, errors.Join(err, place.Close())
-		}
 	}
 	b := &Backup{cfg: cfg, every: every, sealer: &sealer{keys: cfg.Keys}, place: place}
 	b.status.Store(&studio.BackupStatus{Every: every, Began: cfg.Now()})
 	return b, nil
 }
 
-func openPlace(ctx context.Context, place string, now func() time.Time) (files *media.Store, every time.Duration, err error) {
+// openPlace opens a place. It first calls prepare if that is a directory.
+func openPlace(ctx context.Context, place string, now func() time.Time, prepare func(dir string) error) (files *media.Store, every time.Duration, err error) {
 	place, every, err = splitPlace(place)
+	if dir, isFile := strings.CutPrefix(place, "file:"); isFile {
+		err = prepare(dir)
+	}
 	if err != nil {
 		return nil, 0, err
 	}
@@ -123,7 +122,7 @@ func openPlace(ctx context.Context, place string, now func() time.Time) (files *
 
 // Check reports what is wrong with a place beside the media. It makes nothing and sends no request.
 func Check(ctx context.Context, place string, files *media.Store) error {
-	opened, _, err := openPlace(ctx, place, time.Now)
+	opened, _, err := openPlace(ctx, place, time.Now, func(string) error { return nil })
 	if err != nil {
 		return err
 	}

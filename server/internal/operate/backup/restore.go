@@ -56,13 +56,10 @@ type Restored struct {
 // Restore restores the files of a backup and then its database. If it fails or is interrupted, it can be repeated.
 // Errors are ErrPlace, ErrTime, ErrNone, ErrPlain, keyring.ErrNoKey, and those of [store.Restore].
 func Restore(ctx context.Context, r Restoration) (result Restored, err error) {
-	location, _, _ := strings.Cut(r.Place, "?")
-	if dir, isFile := strings.CutPrefix(location, "file:"); isFile {
-		if _, err := os.Stat(dir); err != nil { // otherwise it would be a place without backups
-			return result, err
-		}
-	}
-	place, _, err := openPlace(ctx, r.Place, r.Now)
+	place, _, err := openPlace(ctx, r.Place, r.Now, func(dir string) error {
+		_, err := os.Stat(dir) // otherwise it would be a place without backups
+		return err
+	})
 	if err != nil {
 		return result, err
 	}

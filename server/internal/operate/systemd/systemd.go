@@ -64,22 +64,20 @@ func (s *Sockets) Listen(ctx context.Context, addr string) (net.Listener, error)
 	if wanted, err := net.ResolveTCPAddr("tcp", addr); err == nil && s != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		var refused error
 		for i, given := range s.unused {
 			at, isTCP := given.Addr().(*net.TCPAddr)
 			if !isTCP || at.Port != wanted.Port {
 				continue
 			}
 			everywhere := wanted.IP == nil || wanted.IP.IsUnspecified()
-			if !at.IP.Equal(wanted.IP) && (!everywhere || !at.IP.IsUnspecified()) {
-				refused = fmt.Errorf("the socket unit of systemd listens at %v and not at %s; set ListenStream of the unit", at, addr)
-				continue
+			if at.IP.Equal(wanted.IP) || everywhere && at.IP.IsUnspecified() {
+				s.unused = slices.Delete(s.unused, i, i+1)
+				return given, nil
 			}
-			s.unused = slices.Delete(s.unused, i, i+1)
-			return given, nil
+			err = fmt.Errorf("the socket unit of systemd listens at %v and not at %s; set ListenStream of the unit", at, addr)
 		}
-		if refused != nil {
-			return nil, refused
+		if err != nil {
+			return nil, err
 		}
 	}
 	return new(net.ListenConfig).Listen(ctx, "tcp", addr)
