@@ -59,14 +59,13 @@ func defaultMedia(database string) (string, error) {
 }
 
 // openFiles opens the files of a database for a caller that signs no URLs. It makes nothing. The default bucket is "".
-func openFiles(ctx context.Context, bucket, database string) (*media.Store, error) {
+func openFiles(ctx context.Context, bucket, database string) (files *media.Store, err error) {
 	if bucket == "" {
-		var err error
 		if bucket, err = defaultMedia(database); err != nil {
 			return nil, err
 		}
 	}
-	files, err := media.Open(ctx, media.Config{Bucket: bucket, Key: newKey()})
+	files, err = media.Open(ctx, media.Config{Bucket: bucket, Key: newKey()})
 	if err != nil {
 		return nil, usagef("--media: %w", err)
 	}
