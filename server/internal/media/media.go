@@ -159,3 +159,40 @@ func (s *Store) URL(key string) (address string, expires time.Time) {
 	query := url.Values{"expires": {at}, "signature": {s.sign(key, at)}}
 	return strings.TrimSuffix(s.cfg.PublicURL, "/") + Path + key + "?" + query.Encode(), expires
 }
+
+// unavailableError wraps [studio.ErrUnavailable] and its cause, whose text it has: operators read it, and users do not.
+type unavailableError struct{ error }
+
+func (e unavailableError) Unwrap() []error { return []error{studio.ErrUnavailable, e.error} }
+
+// unavailable returns an unavailableError, unless err is nil or studio.ErrNotFound.
+func unavailable(err error) error {
+	if err == nil || errors.Is(err, studio.ErrNotFound) {
+		return err
+	}
+	return unavailableError{err}
+}
+
+// source is the content of a write. It remembers its error, which is not one of the bucket.
+type source struct {
+	io.Reader
+	err error
+}
+
+func (s *source) Read(p []byte) (n int, err error) {
+	if n, err = s.Reader.Read(p); err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
+}
+
+// content is the content of a file. Its errors wrap [studio.ErrUnavailable].
+type content struct{ io.ReadCloser }
+
+func (c content) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = unavailable(err)
+	}
+	return n, err
+}

@@ -132,7 +132,7 @@ func TestStore_makesNoDirectoryAnewThatIsGone(t *testing.T) {
 	}
 	deep := media.Config{Bucket: cfg.Bucket + strings.Repeat("/d", (4090-len(dir))/2), Key: cfg.Key, Places: cfg.Places} // its files cannot be written
 	_, err := open(t, deep)
-	if known, _ := cfg.Places.KnowsPlace(t.Context(), deep.Bucket+"/"); known || err == nil {
-		t.Errorf("a directory that cannot be marked is known: %v", err)
+	if known, _ := cfg.Places.KnowsPlace(t.Context(), deep.Bucket+"/"); known || err == nil || strings.Contains(err.Error(), "service is busy") {
+		t.Errorf("a directory that cannot be marked is known, or the operator reads a text for users: %v", err)
 	}
 }

@@ -25,7 +25,7 @@ func TestExec_mediaFailureIsUnavailable(t *testing.T) {
 	s := setup(t, "works", render.Limits{})
 	subject := s.lipsync(`{"audio_url":"https://example.com/a"}`)
 	s.studio.Media = brokenMedia{s.media}
-	if _, err := s.Render(t.Context(), subject); !errors.Is(err, studio.ErrUnavailable) || errors.As(err, new(*studio.RenderError)) {
+	if _, err := s.Render(t.Context(), subject); !errors.Is(err, studio.ErrUnavailable) || errors.As(err, new(*studio.RenderError)) || err.Error() != syscall.ENOSPC.Error() {
 		t.Errorf("error %v", err)
 	}
 	s.noWorkDirs()
