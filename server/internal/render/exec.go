@@ -93,13 +93,8 @@ func (e *Exec) Render(ctx context.Context, subject studio.Subject) (studio.Rende
 	if errors.Is(err, errProgram) || errors.Is(err, studio.ErrNotFound) { // ErrNotFound is about a file of the avatar
 		return result, &studio.RenderError{Reason: "The renderer failed.", Retry: true}
 	}
-	return result, unavailableError{err}
+	return result, studio.Unavailable(err)
 }
-
-// unavailableError wraps [studio.ErrUnavailable] and its cause, whose text it has: operators read it, and users do not.
-type unavailableError struct{ error }
-
-func (e unavailableError) Unwrap() []error { return []error{studio.ErrUnavailable, e.error} }
 
 // errDiskFull replaces any other error when the disk is full, because a program that cannot write may
 // report that its input is broken.

@@ -46,7 +46,7 @@ func (e *Exec) Voices(ctx context.Context) ([]studio.Voice, error) {
 		} else {
 			e.faults.Report(ctx, slog.LevelWarn, "voices", "the renderer does not list its voices", "err", err)
 			if known.read.IsZero() && !errors.Is(err, errProgram) {
-				return nil, unavailableError{err}
+				return nil, studio.Unavailable(err)
 			}
 		}
 		known.read = time.Now()

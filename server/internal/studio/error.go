@@ -58,6 +58,14 @@ func (e *Error) about(pointer, keyword, reason string) *Error {
 // busyPause is the time after which a retry may succeed if the service is busy.
 const busyPause = 5 * time.Second
 
+// Unavailable returns an error that wraps [ErrUnavailable] and its cause, whose text it has: operators read it, and users
+// do not.
+func Unavailable(cause error) error { return unavailableError{cause} }
+
+type unavailableError struct{ error }
+
+func (e unavailableError) Unwrap() []error { return []error{ErrUnavailable, e.error} }
+
 // ErrExists is returned if a record with this id or name exists.
 var ErrExists = errors.New("studio: already exists")
 
