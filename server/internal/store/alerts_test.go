@@ -80,21 +80,24 @@ func TestStore_ClaimAlert_isGivenOnceADay(t *testing.T) {
 		for i := range 20 {
 			add(fmt.Sprintf("https://hooks.example.com/%d", i))
 		}
-		db.Exec(t, fmt.Sprintf(`UPDATE endpoints SET failing_since = 1, disabled_at = NULL, last_at = %d`, at(400).UnixMicro()))
-		alerts := 0
-		for claimed := 1; claimed > 0; alerts += claimed {
-			claimed = len(claim(at(400)))
+		fail := fmt.Sprintf(`UPDATE endpoints SET failing_since = 1, disabled_at = NULL, last_at = %d`, at(400).UnixMicro())
+		db.Exec(t, fail)
+		for _, alert := range claim(at(400)) { // which delays no other
+			check(t, db.PostponeAlert(t.Context(), alert, at(400)))
 		}
-		if alerts != 10 {
-			t.Errorf("%d alerts about 21 URLs on a day", alerts)
+		check(t, db.CreateUser(t.Context(), user("eve")))
+		s := subject("eve", 0)
+		s.UserID, s.WebhookURL = "eve", "https://hooks.example.com/0"
+		create(t, db, s)
+		db.Exec(t, fail)
+		alerts := make(map[string]int) // by user
+		for claimed := claim(at(400)); len(claimed) > 0; claimed = claim(at(400)) {
+			for _, alert := range claimed {
+				alerts[alert.UserID]++
+			}
 		}
-		check(t, db.Prune(t.Context(), at(400+48)))
-		if kept := db.Texts(t, `SELECT url FROM alerts`); len(kept) != alerts {
-			t.Errorf("%d alerts are kept", len(kept))
-		}
-		check(t, db.Prune(t.Context(), at(400.1+48)))
-		if kept := db.Texts(t, `SELECT url FROM alerts`); len(kept) != 0 {
-			t.Errorf("%v are kept for more than two days", kept)
+		if alerts["ada"] != 10 || alerts["eve"] != 1 {
+			t.Errorf("alerts about 21 URLs and one of another user on a day: %v", alerts)
 		}
 		check(t, db.SetDisabled(t.Context(), "ada", at(0), at(0)))
 		if got := claim(at(400)); len(got) > 0 {

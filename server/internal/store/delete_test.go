@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,10 +28,9 @@ func TestStore_DeleteSubject_erasesTheSubjectAndItsVideos(t *testing.T) {
 		create(t, db, subject("a", 2))
 		create(t, db, video("v", "a"))
 		create(t, db, subject("b", 1))
-		db.Exec(t, `UPDATE subjects SET title = 'Hello', request = '{"title":"Hello"}', project = '{"Tags":{}}', failure_reason = 'Hello', rendering = '{"Video":"a"}'`)
+		finish(t, db, "a", store.Outcome{State: studio.EventDelivered})
+		db.Exec(t, `UPDATE subjects SET title = 'Hello', request = '{"title":"Hello"}', project = '{"Tags":{}}', failure_reason = 'Hello', rendering = '{"Video":"a"}', request_id = 'r', trace_parent = 't'`)
 		wantError(t, deleteSubject(t, db, studio.Lipsync, "a", noon()), studio.ErrNotFound)
-		_, err := db.DeleteSubject(t.Context(), "bob", "", studio.Avatar, "a", noon(), noon())
-		wantError(t, err, studio.ErrNotFound)
 		check(t, deleteSubject(t, db, studio.Avatar, "a", noon()))
 		for _, id := range []string{"a", "v"} {
 			_, err := db.Subject(t.Context(), id)
@@ -40,10 +40,13 @@ func TestStore_DeleteSubject_erasesTheSubjectAndItsVideos(t *testing.T) {
 			_, err = db.NextDelivery(t.Context(), id)
 			wantError(t, err, studio.ErrNotFound)
 		}
-		for _, left := range db.Texts(t, `SELECT COALESCE(title, '') || request || project || failure_reason || rendering FROM subjects WHERE id <> 'b'`) {
+		for _, left := range db.Texts(t, `SELECT COALESCE(title, '') || request || project || failure_reason || rendering || request_id || trace_parent FROM subjects WHERE id <> 'b'`) {
 			if left != "{}{}{}" {
 				t.Errorf("of a deleted subject, %s is left", left)
 			}
+		}
+		if states := db.Texts(t, `SELECT state FROM events WHERE subject_id = 'a' ORDER BY sequence`); !slices.Equal(states, []string{"delivered", "exhausted"}) {
+			t.Errorf("the events of a deleted subject are %v", states)
 		}
 		for _, work := range []string{store.RenderAt, store.DeliverAt} {
 			due := db.NextDue(t, work)
@@ -51,9 +54,10 @@ func TestStore_DeleteSubject_erasesTheSubjectAndItsVideos(t *testing.T) {
 				t.Errorf("%s is due for %+v, want b alone", work, due)
 			}
 		}
+		finish(t, db, "b", store.Outcome{State: studio.EventDelivered})
 		ended := studio.ReplaySelection{States: []studio.EventState{studio.EventExhausted, studio.EventDelivered}}
-		if replayed := replay(t, db, ended, noon().Add(time.Hour)); replayed != 0 {
-			t.Errorf("%d events of deleted subjects are replayed", replayed)
+		if replayed := replay(t, db, ended, noon().Add(time.Hour)); replayed != 1 {
+			t.Errorf("%d events are replayed, want that of b", replayed)
 		}
 		wantError(t, createError(t, db, video("w", "a")), studio.ErrNotFound)
 	})
@@ -80,8 +84,15 @@ func TestStore_DeleteSubject_isIdempotentForADay(t *testing.T) {
 	t.Parallel()
 	withUserInEachStore(t, func(t *testing.T, db studio.Store) {
 		create(t, db, subject("a", 1))
-		check(t, deleteSubject(t, db, studio.Avatar, "a", noon()))
-		check(t, deleteSubject(t, db, studio.Avatar, "a", noon().Add(studio.DeletionMemory-time.Second)))
+		create(t, db, video("v", "a"))
+		create(t, db, subject("b", 1))
+		for _, after := range []time.Duration{0, studio.DeletionMemory - time.Second} {
+			erased, err := db.DeleteSubject(t.Context(), "ada", "", studio.Avatar, "a", noon().Add(after), noon().Add(after-studio.DeletionMemory))
+			slices.Sort(erased.IDs) // whose files are erased
+			if check(t, err); !slices.Equal(erased.IDs, []string{"a", "v"}) {
+				t.Errorf("after %v, a deletion is of %v", after, erased.IDs)
+			}
+		}
 		wantError(t, deleteSubject(t, db, studio.Avatar, "a", noon().Add(studio.DeletionMemory)), studio.ErrNotFound)
 	})
 }

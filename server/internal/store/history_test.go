@@ -198,21 +198,8 @@ func TestStore_writesAHistoryInBatches(t *testing.T) {
 			t.Error("the erasure was not interrupted")
 		}
 		check(t, service(next, now.Add(time.Minute)).FinishTasks(ctx))
-		for _, rows := range []string{
-			left, `SELECT id FROM tasks LIMIT 1`, `SELECT id FROM events WHERE user_id = 'ada' AND state = 'pending' LIMIT 1`,
-			`SELECT subject_id FROM upload_uses LIMIT 1`, `SELECT hash FROM links LIMIT 1`,
-			`SELECT email FROM users WHERE id = 'ada' AND (email <> 'deleted ada' OR password_hash <> '' OR deleted_at IS NULL)`,
-		} {
-			if found := db.Texts(t, rows); len(found) > 0 {
-				t.Errorf("%s finds %s", rows, found)
-			}
-		}
-		for _, table := range []string{
-			"deliveries", "renderings", "uploads", "webhook_secrets", "api_keys", "endpoints", "alerts", "pauses", "replays", "members", "refresh_tokens", "known_addresses",
-		} {
-			if found := db.Texts(t, `SELECT user_id FROM `+table+` WHERE user_id = 'ada' LIMIT 1`); len(found) > 0 {
-				t.Errorf("%s has rows of the deleted user", table)
-			}
+		if left := rowsOfAda(t, db); len(left) > 0 {
+			t.Errorf("the deletion of a user leaves %v", left)
 		}
 	})
 }

@@ -10,8 +10,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
@@ -22,7 +24,8 @@ import (
 
 // Of each write, the answer to each of its requests is lost in turn: the database has executed the request, and the
 // connection breaks. Then the caller calls again. The rows are those of one call. On SQLite, which has no connection, a
-// write fails after its commit. The short form loses only the first answer of each write, on PostgreSQL.
+// write fails after its commit. The rows of another user stay as they are. The short form loses only the first answer
+// of each write, on PostgreSQL.
 func TestStore_repeatsWritesWhoseAnswerWasLost(t *testing.T) {
 	t.Parallel()
 	requests := 100
@@ -67,6 +70,8 @@ func TestStore_repeatsWritesWhoseAnswerWasLost(t *testing.T) {
 				db.LoseAnswers(func() bool { return count() })
 			}
 			query := rowsQuery(t, direct)
+			addBystander(lostCall{t, direct, direct, bystander})
+			others := direct.Texts(t, query, bystander)
 			for _, w := range writes {
 				if w.only != "" && w.only != name {
 					continue
@@ -91,6 +96,9 @@ func TestStore_repeatsWritesWhoseAnswerWasLost(t *testing.T) {
 					}
 					if err != nil {
 						t.Errorf("%s, without the answer to request %d: %v", w.name, i, err)
+					}
+					if changes := cmp.Diff(others, direct.Texts(t, query, bystander)); changes != "" {
+						t.Fatalf("%s changes rows of another user (-want +got):\n%s", w.name, changes)
 					}
 					rows := direct.Texts(t, query, run)
 					got := strings.ReplaceAll(strings.Join(rows, "\n"), run, "RUN")
@@ -220,13 +228,40 @@ func (c lostCall) directly() lostCall { return lostCall{c.T, c.direct, c.direct,
 func ready(call func(c lostCall) error) func(lostCall) func() error {
 	return func(lost lostCall) func() error {
 		c := lost.directly()
-		c.Exec(c, `DELETE FROM renderings`, `DELETE FROM replays`, `DELETE FROM deliveries`, `DELETE FROM events`, `DELETE FROM subjects`)
+		for _, table := range []string{"renderings", "replays", "deliveries", "events", "subjects"} {
+			c.Exec(c, `DELETE FROM `+table+` WHERE user_id <> '`+bystander+`'`)
+		}
 		check(c, c.CreateUser(c.Context(), studio.User{ID: c.run, Email: c.run, CreatedAt: noon()}))
 		check(c, c.CreateWorkspace(c.Context(), studio.Workspace{ID: c.run, Name: "Films", CreatedAt: noon()}))
 		check(c, c.AddMember(c.Context(), c.run, c.run))
 		create(c.T, c.Store, avatarOf(c.run, c.run))
 		return func() error { return call(lost) }
 	}
+}
+
+// bystander is the user whose rows no write changes.
+const bystander = "bystander"
+
+// addBystander adds rows of the bystander to every table with rows of users.
+func addBystander(c lostCall) {
+	add := ready(func(c lostCall) error {
+		s := avatarOf(c.run, c.run+"a")
+		s.Request = []byte(`{"base_video_url":"/uploads/` + uuid.Nil.String() + `/file"}`)
+		check(c, c.AddUpload(c.Context(), studio.Upload{ID: uuid.Nil.String(), UserID: c.run, CreatedAt: noon(), ExpiresAt: noon().Add(time.Hour)}, 9))
+		create(c.T, c.Store, s)
+		for _, add := range []func(lostCall) error{
+			addToken, countLogin, addAPIKey, addUpload, importProject, addLink, claimRendering, failForDays, claimAlert, saveBreaker, setKey, seeDaemon,
+			exhaust, addReplay, replayNext, pause,
+		} {
+			check(c, add(c))
+		}
+		check(c, createKeyed(c, "k"))
+		check(c, c.AddLink(c.Context(), studio.Link{Hash: []byte("reset " + c.run), Purpose: studio.ResetLink, Email: c.run, By: c.run, ExpiresAt: noon()}))
+		check(c, c.SeeAddress(c.Context(), c.run, "192.0.2.1", noon()))
+		check(c, c.AddWebhookSecret(c.Context(), c.run, "secret", noon(), noon(), 9))
+		return recordFirst(c, store.Outcome{State: studio.EventPending, RetryAt: noon()})
+	})
+	check(c, add(c)())
 }
 
 // avatarOf returns an avatar with two events.

@@ -81,9 +81,7 @@ var writes = []lostWrite{
 	{name: "RemoveMember", again: studio.ErrNotFound, prepare: ready(func(c lostCall) error {
 		return c.RemoveMember(c.Context(), c.run, c.run)
 	})},
-	{name: "ImportProjects", again: studio.ErrExists, prepare: ready(func(c lostCall) error {
-		return errorOf(c.ImportProjects(c.Context(), []studio.Project{{ID: c.run, WorkspaceID: c.run, UserID: c.run, CreatedAt: noon(), Document: "{}"}}))
-	})},
+	{name: "ImportProjects", again: studio.ErrExists, prepare: ready(importProject)},
 	{name: "AddAPIKey", again: studio.ErrExists, prepare: ready(addAPIKey)},
 	{name: "UseAPIKey", prepare: after(addAPIKey, func(c lostCall) error { return c.UseAPIKey(c.Context(), c.run, noon()) })},
 	{name: "DeleteAPIKey", again: studio.ErrNotFound, prepare: after(addAPIKey, func(c lostCall) error {
@@ -318,6 +316,10 @@ func addUpload(c lostCall) error {
 	return c.AddUpload(c.Context(), studio.Upload{ID: c.run, UserID: c.run, CreatedAt: noon(), ExpiresAt: noon().Add(time.Hour)}, 9)
 }
 
+func importProject(c lostCall) error {
+	return errorOf(c.ImportProjects(c.Context(), []studio.Project{{ID: c.run, WorkspaceID: c.run, UserID: c.run, CreatedAt: noon(), Document: "{}"}}))
+}
+
 func addLink(c lostCall) error {
 	return c.AddLink(c.Context(), studio.Link{Hash: []byte("link " + c.run), Purpose: studio.InviteLink, Email: c.run, ExpiresAt: noon().Add(time.Hour)})
 }
@@ -364,9 +366,9 @@ func claimAlert(c lostCall) error {
 	return err
 }
 
-// failForDays makes the URL of the user fail, and no other one.
+// failForDays makes the URL of the user fail, and no other one without an alert.
 func failForDays(c lostCall) error {
-	c.Exec(c, `UPDATE endpoints SET disabled_at = NULL, failing_since = NULL`, fmt.Sprintf(`UPDATE endpoints SET failing_since = 1, last_at = %d WHERE user_id = '%s'`, noon().UnixMicro(), c.run))
+	c.Exec(c, `UPDATE endpoints SET disabled_at = NULL, failing_since = NULL WHERE user_id <> '`+bystander+`'`, fmt.Sprintf(`UPDATE endpoints SET failing_since = 1, last_at = %d WHERE user_id = '%s'`, noon().UnixMicro(), c.run))
 	return nil
 }
 

@@ -264,33 +264,48 @@ func TestStore_Key_isCreatedOnce(t *testing.T) {
 	})
 }
 
-// A breaker is kept for a day after its pause, in case the next attempt is due then.
-func TestStore_Prune_deletesBreakersOfForgottenOrigins(t *testing.T) {
+// Each row is deleted as soon as its time is over, and not before.
+func TestStore_Prune_keepsEachRowForItsTime(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://old.example.com", Until: noon(), Pause: time.Minute}))
-		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://new.example.com", Until: noon().Add(time.Second), Pause: time.Minute}))
-		for pruned := range 2 {
-			check(t, db.Prune(t.Context(), noon().Add(24*time.Hour+time.Duration(pruned)*time.Second)))
-			all := try(db.Breakers(t.Context()))(t)
-			if len(all) != 2-pruned || pruned == 1 && all[0].Origin != "https://new.example.com" {
-				t.Errorf("%v are kept for a day and %d s", all, pruned)
+	withUser(t, func(t *testing.T, db *store.Store) {
+		const day = 24 * time.Hour
+		for _, test := range []struct {
+			table, columns, values string
+			kept                   time.Duration // after noon
+		}{
+			{"uploads", `id, user_id, key, content_type, size, created_at, expires_at`, `'u', 'ada', '', '', 1, 1, NOON`, 0},
+			{"replays", `id, user_id, selection, events, requested_at`, `'r', 'ada', '{}', 1, NOON`, day},
+			{"refresh_tokens", `hash, family, user_id, expires_at`, `CAST('h' AS BYTES), 'f', 'ada', NOON`, 0},
+			{"webhook_secrets", `user_id, secret, expires_at`, `'ada', '', NOON`, 0},
+			{"login_tries", `account, tries, began_at`, `'a', 1, NOON`, studio.LoginMemory},
+			{"known_addresses", `user_id, address, seen_at`, `'ada', '', NOON`, studio.AddressMemory},
+			{"revocations", `id, revoked_at`, `'f', NOON`, day},
+			{"links", `hash, purpose, email, operator, made_by, expires_at`, `CAST('h' AS BYTES), '', '', 0, '', NOON`, 0},
+			{"acts", `id, at, done_by, action, target`, `'a', NOON, '', '', ''`, 365 * day},
+			{"alerts", `user_id, url, sent_at`, `'ada', '', NOON`, 2 * day},
+			{"alerts", `user_id, url, sent_at, retry_at`, `'ada', '', 0, NOON`, 2 * day},
+			{"daemons", `id, host, version, started_at, seen_at`, `'d', '', '', 1, NOON`, day},
+			{"breakers", `origin, until, pause`, `'o', NOON, 1`, day}, // in case the next attempt is due then
+		} {
+			values := strings.NewReplacer("NOON", fmt.Sprint(noon().UnixMicro()), "BYTES", bytesType(db)).Replace(test.values)
+			db.Exec(t, `INSERT INTO `+test.table+` (`+test.columns+`) VALUES (`+values+`)`)
+			for after, want := range []int{1, 0} {
+				check(t, db.Prune(t.Context(), noon().Add(test.kept+time.Duration(after)*time.Second)))
+				if rows := db.Texts(t, `SELECT 'row' FROM `+test.table); len(rows) != want {
+					t.Errorf("%s: %d rows after %v and %d s", test.table, len(rows), test.kept, after)
+				}
 			}
 		}
 	})
 }
 
-func TestStore_Prune_deletesExpiredRows(t *testing.T) {
+func TestStore_Prune_keepsPendingEvents(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		const end, month = 48 * time.Hour, 30 * 24 * time.Hour // for so long after its end, an event can be replayed
 		key := studio.IdempotencyKey{Key: "key", Fingerprint: []byte("a"), After: noon().Add(-time.Hour)}
 		try(db.CreateSubject(t.Context(), subject("a", 2), key))(t)
 		check(t, recordAttempt(t.Context(), db, nextDelivery(t, db, "a").Event, studio.Attempt{At: noon().Add(end)}, store.Outcome{State: studio.EventDelivered}))
-		check(t, db.AddRefreshToken(t.Context(), studio.RefreshToken{Hash: []byte("h"), Family: "f", UserID: "ada", ExpiresAt: noon().Add(time.Hour)}, "", noon()))
-		check(t, db.AddWebhookSecret(t.Context(), "ada", "old", noon(), noon(), 10))
-		check(t, db.AddWebhookSecret(t.Context(), "ada", "new", noon(), noon().Add(time.Hour), 10))
-
 		check(t, db.Prune(t.Context(), noon().Add(59*time.Minute)))
 		_, err := db.CreateSubject(t.Context(), subject("b", 0), studio.IdempotencyKey{Key: "key", Fingerprint: []byte("b"), After: key.After})
 		wantError(t, err, studio.ErrKeyReused) // keys are valid for a day
@@ -307,12 +322,6 @@ func TestStore_Prune_deletesExpiredRows(t *testing.T) {
 		next, err := db.NextDelivery(t.Context(), "a")
 		if err != nil || next.Event.ID != "a-2" || !next.DueAt.Equal(noon().Add(-month)) {
 			t.Errorf("a pending event is pruned, or due at %v (%v)", next.DueAt, err)
-		}
-		_, err = db.RotateRefreshToken(t.Context(), []byte("h"), noon(), studio.RefreshToken{Hash: []byte("i"), ExpiresAt: noon()})
-		wantError(t, err, studio.ErrUnauthorized)
-		secrets := try(db.WebhookSecrets(t.Context(), "ada", noon()))(t)
-		if len(secrets) != 1 || secrets[0].Secret != "new" {
-			t.Errorf("%d secrets are kept", len(secrets))
 		}
 	})
 }

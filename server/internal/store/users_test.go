@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
@@ -48,6 +50,111 @@ func TestStore_Users_arePaginated(t *testing.T) {
 	})
 }
 
+// A user neither sees nor changes what is of another one, and is not limited by it.
+func TestStore_keepsUsersApart(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		addBystander(lostCall{t, db, db, bystander})
+		db.Exec(t, `UPDATE replays SET turn_at = 1`)
+		others := db.Texts(t, rowsQuery(t, db), bystander)
+		check(t, db.CreateWorkspace(t.Context(), studio.Workspace{ID: "films", CreatedAt: noon()}))
+		check(t, db.AddMember(t.Context(), "films", "ada"))
+		key := studio.IdempotencyKey{Key: "replay", Fingerprint: []byte("f"), After: noon().Add(-time.Hour)}
+		ctx, url, unknown := t.Context(), subject("", 0).WebhookURL, []byte("unknown")
+		for want, all := range map[string][]string{
+			"[] <nil>": {
+				fmt.Sprint(db.WebhookSecrets(ctx, "ada", noon())), fmt.Sprint(db.APIKeys(ctx, "ada")), fmt.Sprint(db.EndpointURLs(ctx, "ada", "", 9)),
+				fmt.Sprint(db.UnusedRefreshTokens(ctx, "ada", noon())), fmt.Sprint(db.NewEvents(ctx, "ada", time.UnixMicro(1), 9)),
+			},
+			"[] false <nil>": {
+				fmt.Sprint(db.Endpoints(ctx, "ada", studio.Position{}, 9)),
+				fmt.Sprint(db.Subjects(ctx, studio.SubjectFilter{UserID: "ada", Kind: studio.Avatar}, studio.Position{}, 9)),
+				fmt.Sprint(db.Events(ctx, studio.EventFilter{UserID: "ada"}, studio.NewestFirst, studio.Position{}, 9)),
+			},
+			"0 <nil>": {
+				fmt.Sprint(db.UploadedBytes(ctx, "ada", noon())), fmt.Sprint(db.CreationsInProgress(ctx, "ada")), fmt.Sprint(db.VideoSeconds(ctx, "ada")),
+				fmt.Sprint(db.CountReplay(ctx, exhausted(studio.EventFilter{UserID: "ada"}), noon())),
+				fmt.Sprint(db.AddReplay(ctx, "r", exhausted(studio.EventFilter{UserID: "ada"}), key, noon(), 1)),
+				fmt.Sprint(db.AddReplay(ctx, "again", exhausted(studio.EventFilter{UserID: "ada"}), key, noon(), 1)),
+			},
+			"false <nil>": {fmt.Sprint(db.KnowsAddress(ctx, "ada", "192.0.2.1", noon().Add(-time.Hour))), fmt.Sprint(db.IsImported(ctx, "ada", "", bystander))},
+			"[] false " + fmt.Sprint(studio.ErrForbidden): {fmt.Sprint(db.Projects(ctx, bystander, "ada", studio.Position{}, 9))},
+			"1 <nil>": {func() string { of, err := db.Workspaces(ctx, "ada", 9); return fmt.Sprint(len(of), " ", err) }()},
+			fmt.Sprint(studio.ErrForbidden): {
+				fmt.Sprint(db.AddAPIKey(ctx, studio.APIKey{ID: "a", UserID: "ada", WorkspaceID: bystander, Hash: unknown}, 9)),
+			},
+			fmt.Sprint(studio.ErrNotFound): {
+				fmt.Sprint(errorOf(db.Endpoint(ctx, "ada", url))), fmt.Sprint(errorOf(db.Link(ctx, unknown))), fmt.Sprint(errorOf(db.APIKey(ctx, unknown))),
+				fmt.Sprint(errorOf(db.CreatedSubject(ctx, "ada", studio.IdempotencyKey{Key: "key", Fingerprint: []byte("f")}))),
+				fmt.Sprint(errorOf(db.DeleteSubject(ctx, "ada", "", studio.Avatar, bystander, noon(), noon()))),
+				fmt.Sprint(db.DeleteAPIKey(ctx, "ada", bystander)), fmt.Sprint(db.DeleteFamilyOf(ctx, "ada", "family "+bystander, noon())),
+				fmt.Sprint(db.RemoveMember(ctx, bystander, "ada")),
+			},
+			"<nil>": {
+				fmt.Sprint(db.DeleteFamily(ctx, unknown, noon())), fmt.Sprint(db.EnableEndpoint(ctx, "ada", url)), fmt.Sprint(db.RevokeTokens(ctx, "ada", noon())),
+				fmt.Sprint(db.AddAPIKey(ctx, studio.APIKey{ID: "a", UserID: "ada", Hash: unknown, CreatedAt: noon()}, 1)),
+				fmt.Sprint(db.AddUpload(ctx, studio.Upload{ID: "u", UserID: "ada", Size: 9, CreatedAt: noon(), ExpiresAt: noon()}, 9)),
+				fmt.Sprint(db.AddWebhookSecret(ctx, "ada", "secret", noon(), noon(), 1)),
+				fmt.Sprint(db.AddMember(ctx, bystander, "ada")), fmt.Sprint(db.RemoveMember(ctx, bystander, "ada")), fmt.Sprint(db.RemoveMember(ctx, "films", "ada")),
+			},
+		} {
+			for i, got := range all {
+				if got != want {
+					t.Errorf("%d. %s, want %s", i, got, want)
+				}
+			}
+		}
+		if changes := cmp.Diff(others, db.Texts(t, rowsQuery(t, db), bystander)); changes != "" {
+			t.Errorf("rows of another user (-want +got):\n%s", changes)
+		}
+	})
+}
+
+// A token is a session until it is used or expires. A login beyond the most sessions of a user ends the one that
+// expires first. A disabled user begins none.
+func TestStore_UserByRefreshToken_isOfAnOpenSession(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		check(t, db.CreateUser(t.Context(), user("bob")))
+		token := func(userID string, hours int) studio.RefreshToken {
+			name := fmt.Sprint(userID, hours)
+			return studio.RefreshToken{Hash: []byte(name), Family: name, UserID: userID, ExpiresAt: noon().Add(time.Duration(hours) * time.Hour)}
+		}
+		add := func(token studio.RefreshToken) error { return db.AddRefreshToken(t.Context(), token, "", noon()) }
+		check(t, add(token("bob", 1)))
+		check(t, add(token("ada", 1)))
+		for hours := studio.MaxSessions; hours > 1; hours-- {
+			check(t, add(token("ada", hours)))
+		}
+		last := token("ada", 1000) // of the same session as the token before it
+		try(db.RotateRefreshToken(t.Context(), token("ada", studio.MaxSessions).Hash, noon(), last))(t)
+		check(t, add(token("ada", 999)))
+		for i, test := range []struct {
+			token studio.RefreshToken
+			hours int
+			want  error
+		}{
+			{token("bob", 1), 0, nil},
+			{token("bob", 1), 1, studio.ErrNotFound},
+			{token("ada", 1), 0, studio.ErrNotFound},
+			{token("ada", 2), 0, nil},
+			{token("ada", studio.MaxSessions), 0, studio.ErrNotFound},
+			{last, 999, nil},
+		} {
+			_, _, err := db.UserByRefreshToken(t.Context(), test.token.Hash, token("", test.hours).ExpiresAt)
+			if !errors.Is(err, test.want) {
+				t.Errorf("%d. %v, want %v", i, err, test.want)
+			}
+		}
+		open := try(db.UnusedRefreshTokens(t.Context(), "ada", token("", studio.MaxSessions-2).ExpiresAt))(t)
+		if len(open) != 3 || open[0].Family != token("ada", studio.MaxSessions).Family || open[1].Family != token("ada", 999).Family {
+			t.Errorf("the last sessions are %+v", open)
+		}
+		check(t, db.SetDisabled(t.Context(), "ada", noon(), noon()))
+		wantError(t, add(token("ada", 1)), studio.ErrUnauthorized)
+	})
+}
+
 // Two operators who remove each other at the same time leave one, and an act.
 func TestOperators_areNeverAllRemoved(t *testing.T) {
 	t.Parallel()
@@ -75,19 +182,6 @@ func TestOperators_areNeverAllRemoved(t *testing.T) {
 				t.Fatalf("round %d: %s was removed, and the acts are %+v", i, removed, acts)
 			}
 			operators[0] = left
-		}
-	})
-}
-
-func TestActs_areKeptForAYear(t *testing.T) {
-	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		check(t, db.AddAct(t.Context(), studio.Act{ID: "a", At: noon(), By: "olga@example.com", Action: "invited", Target: "bob@example.com"}))
-		for after, want := range []int{1, 0} {
-			check(t, db.Prune(t.Context(), noon().Add(365*24*time.Hour+time.Duration(after)*time.Second)))
-			if acts, err := db.Acts(t.Context(), "", 2); err != nil || len(acts) != want {
-				t.Errorf("%d s after a year, there are %d acts, want %d (%v)", after, len(acts), want, err)
-			}
 		}
 	})
 }

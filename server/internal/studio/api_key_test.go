@@ -39,8 +39,19 @@ func TestAPIKey_isValidUntilItExpiresOrIsRevoked(t *testing.T) {
 			t.Errorf("the keys are %+v", keys)
 		}
 
+		check(t, service.AddMember(t.Context(), workspace.ID, bob.Email)) // who stays
+		check(t, service.SetUserEnabled(t.Context(), studio.User{}, ada.Email, false))
+		_, err := service.CheckAPIKey(t.Context(), readingHash)
+		wantError(t, err, studio.ErrUnauthorized)
+		check(t, service.SetUserEnabled(t.Context(), studio.User{}, ada.Email, true))
+		try(service.CheckAPIKey(t.Context(), readingHash))(t)
+		check(t, service.ChangeMember(t.Context(), studio.User{}, workspace.ID, ada.Email, false))
+		_, err = service.CheckAPIKey(t.Context(), readingHash)
+		wantError(t, err, studio.ErrUnauthorized)
+		check(t, service.AddMember(t.Context(), workspace.ID, ada.Email))
+
 		clock.Add(time.Hour)
-		_, err := service.CheckAPIKey(t.Context(), expiring)
+		_, err = service.CheckAPIKey(t.Context(), expiring)
 		wantError(t, err, studio.ErrUnauthorized)
 		wantError(t, service.RevokeAPIKey(t.Context(), bob.ID, reading.ID), studio.ErrNotFound)
 		check(t, service.RevokeAPIKey(t.Context(), ada.ID, reading.ID))

@@ -102,9 +102,14 @@ func TestWorkspaceKey_staysInItsWorkspace(t *testing.T) {
 		// A deletion of an avatar would delete the videos that others made of it.
 		s.token = key("")
 		ofAvatar := fmt.Sprintf(`{"avatar_id":%q}`, avatar)
-		s.record("POST", "/v1/avatars/create_video", ofAvatar, map[string]string{"X-Workspace-Id": other.ID})
+		video := s.record("POST", "/v1/avatars/create_video", ofAvatar, map[string]string{"X-Workspace-Id": other.ID})
+		s.record("POST", "/v1/avatars/create_video", ofAvatar, map[string]string{"X-Workspace-Id": s.workspace.ID})
 		s.token = here
 		s.wantCode("api_key_workspace", "", "POST", "/v1/avatars/delete_avatar", ofAvatar, nil)
+		s.check(s.studio.Delete(t.Context(), s.user.ID, studio.Video, video.id()))
+		if status, answer := s.do("POST", "/v1/avatars/delete_avatar", ofAvatar, nil); status != http.StatusNoContent {
+			t.Errorf("the deletion of an avatar with a video in its workspace: %d %s", status, answer)
+		}
 
 		s.check(db.RemoveMember(t.Context(), s.workspace.ID, s.user.ID))
 		s.clock.Add(time.Second)
