@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -67,6 +68,7 @@ func TestStore_ClaimRendering_waitsForTheLease(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		addDue(t, db, map[string]int{"one": 1})
+		check(t, db.HastenRenderings(t.Context(), noon().Add(-time.Minute))) // a retry may be due in a minute
 		if id, err := db.ClaimRendering(t.Context(), "p", noon().Add(-time.Microsecond)); id != "" || err != nil {
 			t.Errorf("%q is claimed before it is due (%v)", id, err)
 		}
@@ -98,6 +100,9 @@ func TestStore_ClaimRendering_waitsForTheLease(t *testing.T) {
 			t.Fatalf("p has renewed the lease of q: %q is claimed (%v)", other, err)
 		}
 		check(t, db.ReleaseRendering(t.Context(), id, "p")) // p has lost the lease
+		check(t, db.ReleaseRendering(t.Context(), "another", "q"))
+		check(t, db.ReleaseRenderings(t.Context(), "p", nil))
+		check(t, db.ReleaseRenderings(t.Context(), "q", []string{id}))
 		if other, _ := claim(t, db); other != "" {
 			t.Errorf("%q is claimed while q renders it", other)
 		}
@@ -133,28 +138,34 @@ func TestStore_ClaimRendering_concurrentClaimsDiffer(t *testing.T) {
 	})
 }
 
-// One call for several renderings alternates between users like several calls.
+// One call for several renderings alternates between users like several calls. Those that run count.
 func TestStore_ClaimRenderings_alternatesBetweenUsers(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		addDue(t, db, map[string]int{"many": 20, "some": 3, "one": 1})
-		claimed, more, err := db.ClaimRenderings(t.Context(), "p", noon(), 8)
-		if check(t, err); !more {
-			t.Error("no more are due")
-		}
-		byUser := make(map[string]int)
-		for _, s := range claimed {
-			user, _, _ := strings.Cut(s.ID, "-")
-			byUser[user]++
-			if want, err := db.Subject(t.Context(), s.ID); err != nil || !reflect.DeepEqual(s, want) {
-				t.Errorf("claimed %+v, want %+v, %v", s, want, err)
+		for _, call := range []struct {
+			added map[string]int
+			n     int
+			want  map[string]int
+			more  bool
+		}{
+			{map[string]int{"many": 20, "some": 3, "one": 1}, 8, map[string]int{"many": 4, "some": 3, "one": 1}, true},
+			{map[string]int{"late": 3}, 4, map[string]int{"many": 1, "late": 3}, true},
+			{nil, 100, map[string]int{"many": 15}, false},
+		} {
+			addDue(t, db, call.added)
+			claimed, more, err := db.ClaimRenderings(t.Context(), "p", noon(), call.n)
+			check(t, err)
+			byUser := make(map[string]int)
+			for _, s := range claimed {
+				user, _, _ := strings.Cut(s.ID, "-")
+				byUser[user]++
+				if want, err := db.Subject(t.Context(), s.ID); err != nil || !reflect.DeepEqual(s, want) {
+					t.Errorf("claimed %+v, want %+v, %v", s, want, err)
+				}
 			}
-		}
-		if len(claimed) != 8 || byUser["many"] != 4 || byUser["some"] != 3 || byUser["one"] != 1 {
-			t.Errorf("claimed: %v", claimed)
-		}
-		if claimed, more, err = db.ClaimRenderings(t.Context(), "p", noon(), 100); err != nil || len(claimed) != 16 || more {
-			t.Errorf("%d are left, more are due: %v, %v", len(claimed), more, err)
+			if !maps.Equal(byUser, call.want) || more != call.more {
+				t.Errorf("claimed: %v, more are due: %v", byUser, more)
+			}
 		}
 	})
 }

@@ -53,6 +53,9 @@ func TestStore_Replay_keepsTheOrderOfEvents(t *testing.T) {
 		if flows := db.TakeFlows(store.SignalDue); !slices.Equal(flows, []store.Flow{{UserID: "ada", Origin: "https://hooks.example.com"}}) {
 			t.Errorf("due flows are %v", flows)
 		}
+		if reasons := db.Texts(t, `SELECT reason FROM events WHERE reason <> ''`); len(reasons) > 0 {
+			t.Errorf("the reasons %s of ended events are left", reasons)
+		}
 		for _, want := range []string{"a-1", "a-3", "a-4"} {
 			next := nextDelivery(t, db, "a")
 			if next.Event.ID != want || next.Tries != 0 || next.DueAt.After(hour) {
@@ -115,6 +118,58 @@ func TestStore_Replay_selectsEachEventOnce(t *testing.T) {
 		}
 		if due := db.NextDue(t, store.DeliverAt); len(due) != subjects {
 			t.Errorf("%d subjects are due", len(due))
+		}
+	})
+}
+
+// A replay waits while its user has a thousand due deliveries that can be made. Those of other users go on.
+func TestStore_ReplayNext_waitsForTheBacklogOfTheUser(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		check(t, db.CreateUser(t.Context(), user("bob")))
+		due, later := noon(), noon().Add(time.Hour)
+		for i, test := range []struct {
+			user     string
+			backlog  int
+			due      time.Time
+			open     string // the origin of a breaker
+			until    time.Time
+			replayed []string
+		}{
+			{"ada", 999, due, "", due, []string{"ada", "bob"}},
+			{"ada", 1000, due, "", due, []string{"bob"}},
+			{"bob", 1000, due, "", due, []string{"ada"}},
+			{"ada", 1000, later, "", due, []string{"ada", "bob"}},
+			{"ada", 1000, due, "https://slow", later, []string{"ada", "bob"}},
+			{"ada", 1000, due, "https://slow", due, []string{"bob"}},
+			{"ada", 1000, due, "https://other", later, []string{"bob"}},
+			{"paused", 1000, due, "", due, []string{"ada", "bob"}},
+		} {
+			for _, userID := range []string{"ada", "bob"} {
+				s := subject(fmt.Sprint(i, userID), 1)
+				s.UserID = userID
+				create(t, db, s)
+				try(db.ExhaustEvents(t.Context(), s.ID, noon(), studio.ReasonSchedule))(t)
+				try(db.AddReplay(t.Context(), s.ID, exhausted(studio.EventFilter{SubjectID: s.ID, UserID: userID}), studio.IdempotencyKey{}, noon(), 9))(t)
+			}
+			check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: test.open, Until: test.until}))
+			if test.user == "paused" {
+				check(t, db.PauseEndpoint(t.Context(), "ada", "slow", noon()))
+				test.user = "ada"
+			}
+			db.Exec(t, numbers+fmt.Sprintf(`INSERT INTO deliveries (subject_id, user_id, origin, url, sequence, due_at)
+				SELECT 'backlog' || n, '%s', 'https://slow', 'slow', 1, %d FROM numbers WHERE n <= %d`, test.user, test.due.UnixMicro(), test.backlog))
+			for range 2 {
+				try(db.ReplayNext(t.Context(), noon()))(t)
+			}
+			var replayed []string
+			for _, event := range studiotest.Events(t, db, studio.EventFilter{State: studio.EventPending}) {
+				replayed = append(replayed, event.UserID)
+			}
+			if slices.Sort(replayed); !slices.Equal(replayed, test.replayed) {
+				t.Errorf("%d. replayed are events of %v, want %v", i, replayed, test.replayed)
+			}
+			db.Exec(t, `DELETE FROM deliveries`, `DELETE FROM replays`, `DELETE FROM events`)
 		}
 	})
 }
@@ -205,6 +260,6 @@ func TestStore_Replay_continuesInAnotherProcess(t *testing.T) {
 		if count != subjects*events || total != subjects*events {
 			t.Errorf("%d events are counted, %d sent", count, total)
 		}
-		try(db.AddReplay(t.Context(), "next", exhausted(studio.EventFilter{UserID: "ada"}), studio.IdempotencyKey{}, now, 1))(t) // the first one is finished
+		try(db.AddReplay(t.Context(), "next", exhausted(studio.EventFilter{UserID: "ada"}), studio.IdempotencyKey{}, now.Add(time.Hour), 1))(t) // the first one is finished
 	})
 }

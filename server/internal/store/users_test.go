@@ -104,6 +104,12 @@ func TestStore_keepsUsersApart(t *testing.T) {
 				}
 			}
 		}
+		// The address that was seen longest ago makes room for a new one.
+		db.Exec(t, numbers+fmt.Sprintf(`INSERT INTO known_addresses (user_id, address, seen_at) SELECT 'ada', 'a' || n, n + %d FROM numbers WHERE n <= 500`, noon().UnixMicro()))
+		check(t, db.SeeAddress(ctx, "ada", "new", noon().Add(time.Hour)))
+		if seen := db.Texts(t, `SELECT address FROM known_addresses WHERE user_id = 'ada' AND address IN ('a1', 'a2', 'new') ORDER BY address`); !slices.Equal(seen, []string{"a2", "new"}) {
+			t.Errorf("of the addresses a1, a2 and new are known %v", seen)
+		}
 		if changes := cmp.Diff(others, db.Texts(t, rowsQuery(t, db), bystander)); changes != "" {
 			t.Errorf("rows of another user (-want +got):\n%s", changes)
 		}
