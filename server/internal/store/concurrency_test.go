@@ -140,50 +140,32 @@ func token(round int, name string) studio.RefreshToken {
 	}
 }
 
-// The end of a session, such as by the reuse of a token, ends a token that is issued concurrently.
+// The end of a session, such as by the reuse of a token, ends a token that is issued concurrently, and another password
+// also that of a login.
 func TestStore_RotateRefreshToken_issuesNothingForEndedSessions(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
-		for round := range rounds {
+		for round := range 2 * rounds {
 			first := token(round, "first")
-			check(t, db.AddRefreshToken(t.Context(), first, "", noon()))
+			check(t, db.SetPassword(t.Context(), "ada", "", "old", studio.RefreshToken{}, noon()))
+			check(t, db.AddRefreshToken(t.Context(), first, "old", noon()))
 			rotate := func(from, to string) error {
 				return errorOf(db.RotateRefreshToken(t.Context(), token(round, from).Hash, noon(), token(round, to)))
 			}
 			check(t, rotate("first", "second"))
-			concurrently(
-				[]func(){
-					func() { wantError(t, rotate("first", "stolen"), studio.ErrUnauthorized) },
-					func() { wantError(t, db.DeleteFamily(t.Context(), first.Hash, noon()), nil) },
-					func() { wantError(t, db.DeleteFamilyOf(t.Context(), "ada", first.Family, noon()), nil) },
-				}[round%3],
-				func() { _ = rotate("second", "third") }, // succeeds if it runs first
-			)
-			wantError(t, rotate("third", "fourth"), studio.ErrUnauthorized)
-		}
-	})
-}
-
-func TestStore_SetPassword_revokesConcurrentTokens(t *testing.T) {
-	t.Parallel()
-	withUser(t, func(t *testing.T, db *store.Store) {
-		for round := range rounds {
-			check(t, db.SetPassword(t.Context(), "ada", "", "old", studio.RefreshToken{}, noon()))
-			check(t, db.AddRefreshToken(t.Context(), token(round, "first"), "old", noon()))
-			concurrently(
-				func() {
-					_, _ = db.RotateRefreshToken(t.Context(), token(round, "first").Hash, noon(), token(round, "second"))
+			concurrently(append([][]func(){
+				{func() { wantError(t, rotate("first", "stolen"), studio.ErrUnauthorized) }},
+				{func() { wantError(t, db.DeleteFamily(t.Context(), first.Hash, noon()), nil) }},
+				{func() { wantError(t, db.DeleteFamilyOf(t.Context(), "ada", first.Family, noon()), nil) }},
+				{
+					func() {
+						wantError(t, db.SetPassword(t.Context(), "ada", "", "new", studio.RefreshToken{}, noon()), nil)
+					},
+					func() { _ = db.AddRefreshToken(t.Context(), token(round, "login"), "old", noon()) },
 				},
-				func() { _ = db.AddRefreshToken(t.Context(), token(round, "login"), "old", noon()) },
-				func() {
-					if err := db.SetPassword(t.Context(), "ada", "", "new", studio.RefreshToken{}, noon()); err != nil {
-						t.Error(err)
-					}
-				},
-			)
-			for _, name := range []string{"first", "second", "login"} {
-				_, err := db.RotateRefreshToken(t.Context(), token(round, name).Hash, noon(), token(round, "last"))
-				wantError(t, err, studio.ErrUnauthorized)
+			}[round%4], func() { _ = rotate("second", "third") })...) // succeeds if it runs first
+			for _, name := range []string{"third", "second", "login"} {
+				wantError(t, rotate(name, "fourth"), studio.ErrUnauthorized)
 			}
 		}
 	})

@@ -80,10 +80,12 @@ func deleteUser(t *testing.T, db *store.Store, id string, now time.Time) error {
 	return err
 }
 
+// A repeated creation returns a subject that was deleted since, and does not restore it.
 func TestStore_DeleteSubject_isIdempotentForADay(t *testing.T) {
 	t.Parallel()
 	withUserInEachStore(t, func(t *testing.T, db studio.Store) {
-		create(t, db, subject("a", 1))
+		key := studio.IdempotencyKey{Key: "key", Fingerprint: []byte("f"), After: noon().Add(-time.Hour)}
+		try(db.CreateSubject(t.Context(), subject("a", 1), key))(t)
 		create(t, db, video("v", "a"))
 		create(t, db, subject("b", 1))
 		for _, after := range []time.Duration{0, studio.DeletionMemory - time.Second} {
@@ -92,6 +94,11 @@ func TestStore_DeleteSubject_isIdempotentForADay(t *testing.T) {
 			if check(t, err); !slices.Equal(erased.IDs, []string{"a", "v"}) {
 				t.Errorf("after %v, a deletion is of %v", after, erased.IDs)
 			}
+			if again := try(db.CreateSubject(t.Context(), subject("c", 0), key))(t); again.ID != "a" {
+				t.Errorf("the repeated creation made %s", again.ID)
+			}
+			_, err = db.Subject(t.Context(), "a")
+			wantError(t, err, studio.ErrNotFound)
 		}
 		wantError(t, deleteSubject(t, db, studio.Avatar, "a", noon().Add(studio.DeletionMemory)), studio.ErrNotFound)
 	})
@@ -111,22 +118,6 @@ func TestStore_DeleteSubject_duringAnAttemptMakesNothingDue(t *testing.T) {
 		if len(due) != 0 || len(attempts) != 1 {
 			t.Errorf("due is %+v after %d attempts", due, len(attempts))
 		}
-	})
-}
-
-// A repeated creation returns a subject that was deleted since, and does not restore it.
-func TestStore_CreateSubject_doesNotRestoreADeletedSubject(t *testing.T) {
-	t.Parallel()
-	withUserInEachStore(t, func(t *testing.T, db studio.Store) {
-		key := studio.IdempotencyKey{Key: "key", Fingerprint: []byte("f"), After: noon().Add(-time.Hour)}
-		try(db.CreateSubject(t.Context(), subject("a", 0), key))(t)
-		check(t, deleteSubject(t, db, studio.Avatar, "a", noon()))
-		again := try(db.CreateSubject(t.Context(), subject("b", 0), key))(t)
-		if again.ID != "a" {
-			t.Errorf("the repeated creation made %s", again.ID)
-		}
-		_, err := db.Subject(t.Context(), "a")
-		wantError(t, err, studio.ErrNotFound)
 	})
 }
 

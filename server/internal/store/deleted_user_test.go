@@ -17,69 +17,54 @@ import (
 var deletedUserWrites = []struct {
 	name  string
 	want  error
-	write func(t *testing.T, db *store.Store) error
+	write func(c lostCall) error
 }{
-	{"CreateSubject", studio.ErrNotFound, func(t *testing.T, db *store.Store) error { return createError(t, db, subject("new", 1)) }},
-	{"CreateSubject with a key", studio.ErrNotFound, func(t *testing.T, db *store.Store) error {
-		return errorOf(db.CreateSubject(t.Context(), subject("keyed", 1), studio.IdempotencyKey{Key: "key", Fingerprint: []byte("f"), After: noon().Add(-time.Hour)}))
+	{"CreateSubject", studio.ErrNotFound, func(c lostCall) error { return createError(c.T, c, subject("new", 1)) }},
+	{"CreateSubject with a key", studio.ErrNotFound, func(c lostCall) error {
+		return errorOf(c.CreateSubject(c.Context(), subject("keyed", 1), studio.IdempotencyKey{Key: "key", Fingerprint: []byte("f"), After: noon().Add(-time.Hour)}))
 	}},
-	{"CreateSubject in a workspace", studio.ErrForbidden, func(t *testing.T, db *store.Store) error { // the user is not a member any more
-		s := subject("film", 1)
-		s.WorkspaceID = "films"
-		return createError(t, db, s)
+	{"CreateSubject in a workspace", studio.ErrForbidden, func(c lostCall) error { return createKeyed(c, "film") }}, // of which the user is no member any more
+	{"UpdateSubject", studio.ErrNotFound, func(c lostCall) error {
+		return errorOf(c.UpdateSubject(c.Context(), "a", func(s *studio.Subject) error { event(s); return nil }))
 	}},
-	{"UpdateSubject", studio.ErrNotFound, func(t *testing.T, db *store.Store) error {
-		return errorOf(db.UpdateSubject(t.Context(), "a", func(s *studio.Subject) error { event(s); return nil }))
+	{"SetPassword", studio.ErrNotFound, func(c lostCall) error {
+		return c.SetPassword(c.Context(), "ada", "", "new", token(1, "t"), noon())
 	}},
-	{"SetPassword", studio.ErrNotFound, func(t *testing.T, db *store.Store) error {
-		return db.SetPassword(t.Context(), "ada", "", "new", studio.RefreshToken{Hash: []byte("t"), Family: "t", UserID: "ada", ExpiresAt: noon().Add(time.Hour)}, noon())
+	{"AddRefreshToken", studio.ErrUnauthorized, addToken},
+	{"RotateRefreshToken", studio.ErrUnauthorized, func(c lostCall) error {
+		return errorOf(c.RotateRefreshToken(c.Context(), []byte("session"), noon(), token(1, "v")))
 	}},
-	{"AddRefreshToken", studio.ErrUnauthorized, func(t *testing.T, db *store.Store) error {
-		return db.AddRefreshToken(t.Context(), studio.RefreshToken{Hash: []byte("u"), Family: "u", UserID: "ada", ExpiresAt: noon().Add(time.Hour)}, "", noon())
+	{"SeeAddress", studio.ErrNotFound, func(c lostCall) error { return c.SeeAddress(c.Context(), "ada", "192.0.2.1", noon()) }},
+	{"AddMember", studio.ErrNotFound, func(c lostCall) error { return c.AddMember(c.Context(), "ada", "ada") }},
+	{"AddAPIKey", studio.ErrNotFound, addAPIKey},
+	{"AddUpload", studio.ErrNotFound, addUpload},
+	{"AddWebhookSecret", studio.ErrNotFound, func(c lostCall) error {
+		return c.AddWebhookSecret(c.Context(), "ada", "secret", noon(), noon(), 9)
 	}},
-	{"RotateRefreshToken", studio.ErrUnauthorized, func(t *testing.T, db *store.Store) error {
-		return errorOf(db.RotateRefreshToken(t.Context(), []byte("session"), noon(), studio.RefreshToken{Hash: []byte("v"), ExpiresAt: noon().Add(time.Hour)}))
+	{"PauseEndpoint", studio.ErrNotFound, pause},
+	{"AddReplay", studio.ErrNotFound, addReplay},
+	{"RemoveUser", studio.ErrNotFound, func(c lostCall) error { return c.RemoveUser(c.Context(), "ada", noon()) }},
+	{"SetRole", studio.ErrNotFound, func(c lostCall) error { return c.SetRole(c.Context(), "ada", studio.Operator) }},
+	{"SetDisabled", studio.ErrNotFound, func(c lostCall) error { return c.SetDisabled(c.Context(), "ada", time.Time{}, noon()) }},
+	{"AddLink by the user", studio.ErrNotFound, func(c lostCall) error {
+		ctx := c.WithAct(c.Context(), studio.Act{ID: "invited", At: noon(), OperatorID: "ada"})
+		return c.AddLink(ctx, studio.Link{Hash: []byte("invite"), Purpose: studio.InviteLink, Email: "guest", By: "ada", ExpiresAt: noon()})
 	}},
-	{"SeeAddress", studio.ErrNotFound, func(t *testing.T, db *store.Store) error {
-		return db.SeeAddress(t.Context(), "ada", "192.0.2.1", noon())
+	{"AddLink to the user", studio.ErrNotFound, func(c lostCall) error {
+		return c.AddLink(c.Context(), studio.Link{Hash: []byte("reset"), Purpose: studio.ResetLink, Email: "ada@example.com", ExpiresAt: noon()})
 	}},
-	{"AddMember", studio.ErrNotFound, func(t *testing.T, db *store.Store) error { return db.AddMember(t.Context(), "films", "ada") }},
-	{"AddAPIKey", studio.ErrNotFound, func(t *testing.T, db *store.Store) error {
-		return db.AddAPIKey(t.Context(), studio.APIKey{ID: "k", UserID: "ada", Hash: []byte("k"), CreatedAt: noon()}, 9)
+	{"ClaimAlert", studio.ErrNotFound, func(c lostCall) error {
+		check(c, failForDays(c))
+		return errorOf(c.ClaimAlert(c.Context(), noon()))
 	}},
-	{"AddUpload", studio.ErrNotFound, func(t *testing.T, db *store.Store) error {
-		return db.AddUpload(t.Context(), studio.Upload{ID: "u", UserID: "ada", CreatedAt: noon(), ExpiresAt: noon().Add(time.Hour), Size: 1}, 9)
-	}},
-	{"AddWebhookSecret", studio.ErrNotFound, func(t *testing.T, db *store.Store) error {
-		return db.AddWebhookSecret(t.Context(), "ada", "secret", noon(), noon(), 9)
-	}},
-	{"PauseEndpoint", studio.ErrNotFound, func(t *testing.T, db *store.Store) error {
-		return db.PauseEndpoint(t.Context(), "ada", "https://hooks.example.com/", noon())
-	}},
-	{"AddReplay", studio.ErrNotFound, func(t *testing.T, db *store.Store) error {
-		key := studio.IdempotencyKey{Key: "replay", Fingerprint: []byte("f"), After: noon().Add(-time.Hour)}
-		return errorOf(db.AddReplay(t.Context(), "r", exhausted(studio.EventFilter{UserID: "ada"}), key, noon(), 9))
-	}},
-	{"RemoveUser", studio.ErrNotFound, func(t *testing.T, db *store.Store) error { return db.RemoveUser(t.Context(), "ada", noon()) }},
-	{"SetRole", studio.ErrNotFound, func(t *testing.T, db *store.Store) error { return db.SetRole(t.Context(), "ada", studio.Operator) }},
-	{"SetDisabled", studio.ErrNotFound, func(t *testing.T, db *store.Store) error {
-		return db.SetDisabled(t.Context(), "ada", time.Time{}, noon())
-	}},
-	{"AddLink by the user", studio.ErrNotFound, func(t *testing.T, db *store.Store) error {
-		ctx := db.WithAct(t.Context(), studio.Act{ID: "invited", At: noon(), OperatorID: "ada"})
-		return db.AddLink(ctx, studio.Link{Hash: []byte("invite"), Purpose: studio.InviteLink, Email: "guest", By: "ada", ExpiresAt: noon()})
-	}},
-	{"AddLink to the user", studio.ErrNotFound, func(t *testing.T, db *store.Store) error {
-		return db.AddLink(t.Context(), studio.Link{Hash: []byte("reset"), Purpose: studio.ResetLink, Email: "ada@example.com", ExpiresAt: noon()})
-	}},
-	{"ClaimAlert", studio.ErrNotFound, func(t *testing.T, db *store.Store) error {
-		db.Exec(t, fmt.Sprintf(`UPDATE endpoints SET failing_since = 1, last_at = %d`, noon().UnixMicro()))
-		return errorOf(db.ClaimAlert(t.Context(), noon()))
-	}},
-	// The attempt was in flight.
-	{"Record", nil, func(t *testing.T, db *store.Store) error {
-		return recordAttempt(t.Context(), db, subject("b", 1).Events[0], studio.Attempt{At: noon(), Status: 410},
+	// The attempts were in flight.
+	{"Record", nil, func(c lostCall) error {
+		return recordAttempt(c.Context(), c.Store, subject("b", 2).Events[0], studio.Attempt{At: noon(), Status: 410},
 			store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, DisableURL: true})
+	}},
+	{"Record before a retry", nil, func(c lostCall) error {
+		return recordAttempt(c.Context(), c.Store, subject("b", 2).Events[0], studio.Attempt{At: noon(), Status: 500},
+			store.Outcome{State: studio.EventPending, RetryAt: noon().Add(time.Minute)})
 	}},
 }
 
@@ -87,17 +72,17 @@ var deletedUserWrites = []struct {
 func TestStore_addsNothingOfADeletedUser(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
-		check(t, db.CreateWorkspace(t.Context(), studio.Workspace{ID: "films", CreatedAt: noon()}))
-		check(t, db.AddMember(t.Context(), "films", "ada"))
+		check(t, db.CreateWorkspace(t.Context(), studio.Workspace{ID: "ada", CreatedAt: noon()}))
+		check(t, db.AddMember(t.Context(), "ada", "ada"))
 		check(t, db.AddRefreshToken(t.Context(), studio.RefreshToken{Hash: []byte("session"), Family: "s", UserID: "ada", ExpiresAt: noon().Add(time.Hour)}, "", noon()))
 		check(t, db.CreateUser(t.Context(), user("bob"))) // whom no condition may take for ada
 		check(t, db.AddLink(t.Context(), studio.Link{Hash: []byte("link"), Purpose: studio.ResetLink, Email: "ada@example.com", ExpiresAt: noon()}))
 		create(t, db, subject("a", 1))
-		create(t, db, subject("b", 1))
+		create(t, db, subject("b", 2))
 		check(t, deleteSubject(t, db, studio.Avatar, "b", noon())) // keeps the URL of its webhook
 		check(t, deleteUser(t, db, "ada", noon()))
 		for _, w := range deletedUserWrites {
-			if err := w.write(t, db); !errors.Is(err, w.want) {
+			if err := w.write(lostCall{t, db, db, "ada"}); !errors.Is(err, w.want) {
 				t.Errorf("%s: %v, want %v", w.name, err, w.want)
 			}
 			if left := rowsOfAda(t, db); len(left) > 0 {

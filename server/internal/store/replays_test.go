@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -67,6 +66,7 @@ func TestStore_Replay_keepsTheOrderOfEvents(t *testing.T) {
 		if len(attempts) != 2 || attempts[1].Number != 2 {
 			t.Errorf("attempts are %+v, want the one before the replay too", attempts)
 		}
+		try(db.ExhaustEvents(t.Context(), "a", hour, studio.ReasonSchedule))(t) // which ends none that has ended
 		event := try(db.Event(t.Context(), "a-1"))(t)
 		if event.Tries != 1 || event.Reason != "" || event.State != studio.EventDelivered {
 			t.Errorf("the event is %+v", event)
@@ -170,26 +170,6 @@ func TestStore_ReplayNext_waitsForTheBacklogOfTheUser(t *testing.T) {
 				t.Errorf("%d. replayed are events of %v, want %v", i, replayed, test.replayed)
 			}
 			db.Exec(t, `DELETE FROM deliveries`, `DELETE FROM replays`, `DELETE FROM events`)
-		}
-	})
-}
-
-func TestStore_AddReplay_concurrentRequestsKeepTheLimit(t *testing.T) {
-	t.Parallel()
-	withUser(t, func(t *testing.T, db *store.Store) {
-		create(t, db, subject("a", 1))
-		try(db.ExhaustEvents(t.Context(), "a", noon(), studio.ReasonSchedule))(t)
-		var added atomic.Int64
-		concurrently(repeat(8, func(i int) {
-			_, err := db.AddReplay(t.Context(), fmt.Sprint("r", i), exhausted(studio.EventFilter{UserID: "ada"}), studio.IdempotencyKey{}, noon(), 2)
-			if err == nil {
-				added.Add(1)
-			} else if !errors.Is(err, studio.ErrTooManyReplays) {
-				t.Error(err)
-			}
-		})...)
-		if n := added.Load(); n != 2 {
-			t.Errorf("%d replays are added, want 2", n)
 		}
 	})
 }

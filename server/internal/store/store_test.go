@@ -188,7 +188,7 @@ func TestOpen_returnsErrBusyOnlyIfTheDatabaseIsUnavailable(t *testing.T) {
 func TestStore_Record_makesTheNextEventDueInOrder(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
-		create(t, db, subject("a", 3))
+		create(t, db, subject("a", 2))
 		record := func(number int, state studio.EventState, retryAt time.Time) {
 			t.Helper()
 			next := nextDelivery(t, db, "a")
@@ -214,6 +214,8 @@ func TestStore_Record_makesTheNextEventDueInOrder(t *testing.T) {
 		due("a-1 in 0s")
 		record(1, studio.EventPending, noon().Add(time.Hour))
 		due("a-1 in 1h0m0s")
+		try(db.UpdateSubject(t.Context(), "a", func(s *studio.Subject) error { event(s); return nil }))(t)
+		due("a-1 in 1h0m0s")
 		record(2, studio.EventDelivered, time.Time{})
 		due("a-2 in 1s")
 		record(1, studio.EventExhausted, time.Time{})
@@ -224,25 +226,6 @@ func TestStore_Record_makesTheNextEventDueInOrder(t *testing.T) {
 		attempts := attemptsOf(t, db, "a-1")
 		if len(attempts) != 2 || attempts[1].Number != 2 || attempts[0].Duration != time.Second || string(attempts[0].Excerpt) != "no" {
 			t.Errorf("attempts are %+v", attempts)
-		}
-	})
-}
-
-func TestStore_UpdateSubject_keepsTheDueTimeOfAPendingRetry(t *testing.T) {
-	t.Parallel()
-	withUser(t, func(t *testing.T, db *store.Store) {
-		create(t, db, subject("a", 1))
-		next := nextDelivery(t, db, "a")
-		retry := noon().Add(time.Hour)
-		check(t, recordAttempt(t.Context(), db, next.Event, studio.Attempt{At: noon()}, store.Outcome{State: studio.EventPending, RetryAt: retry}))
-		_, err := db.UpdateSubject(t.Context(), "a", func(s *studio.Subject) error {
-			s.Events, s.Sequence = subject("a", 2).Events[1:], 2
-			return nil
-		})
-		check(t, err)
-		all := db.NextDue(t, store.DeliverAt)
-		if len(all) != 1 || !all[0].At.Equal(retry) {
-			t.Errorf("due is %v, want the time of the first event", all)
 		}
 	})
 }
@@ -299,12 +282,13 @@ func TestStore_Prune_keepsEachRowForItsTime(t *testing.T) {
 	})
 }
 
-func TestStore_Prune_keepsPendingEvents(t *testing.T) {
+func TestStore_Prune_keepsWhatIsPending(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		const end, month = 48 * time.Hour, 30 * 24 * time.Hour // for so long after its end, an event can be replayed
 		key := studio.IdempotencyKey{Key: "key", Fingerprint: []byte("a"), After: noon().Add(-time.Hour)}
 		try(db.CreateSubject(t.Context(), subject("a", 2), key))(t)
+		try(db.AddReplay(t.Context(), "unfinished", exhausted(studio.EventFilter{UserID: "ada"}), studio.IdempotencyKey{Key: "replay"}, noon(), 1))(t)
 		check(t, recordAttempt(t.Context(), db, nextDelivery(t, db, "a").Event, studio.Attempt{At: noon().Add(end)}, store.Outcome{State: studio.EventDelivered}))
 		check(t, db.Prune(t.Context(), noon().Add(59*time.Minute)))
 		_, err := db.CreateSubject(t.Context(), subject("b", 0), studio.IdempotencyKey{Key: "key", Fingerprint: []byte("b"), After: key.After})
@@ -323,6 +307,8 @@ func TestStore_Prune_keepsPendingEvents(t *testing.T) {
 		if err != nil || next.Event.ID != "a-2" || !next.DueAt.Equal(noon().Add(-month)) {
 			t.Errorf("a pending event is pruned, or due at %v (%v)", next.DueAt, err)
 		}
+		_, err = db.AddReplay(t.Context(), "another", exhausted(studio.EventFilter{UserID: "ada"}), studio.IdempotencyKey{Key: "other"}, noon(), 1)
+		wantError(t, err, studio.ErrTooManyReplays) // the first one is not finished
 	})
 }
 

@@ -40,6 +40,12 @@ func TestLimits_holdInAllProcesses(t *testing.T) {
 				_, err := s.RotateWebhookSecret(t.Context(), user.ID)
 				return err
 			},
+			studio.ErrTooManyReplays: func(s *studio.Service, user studio.User) error {
+				_, err := s.ReplayEvents(t.Context(), studio.Replay{
+					Filter: studio.EventFilter{UserID: user.ID, From: clock.Now()}, IdempotencyKey: studio.NewID(), // with a key, it may have no event
+				})
+				return err
+			},
 			studio.ErrTooMuchMedia: func(s *studio.Service, user studio.User) error {
 				_, _, err := s.Upload(t.Context(), user.ID, "audio/wav", strings.NewReader("x"))
 				return err
