@@ -50,9 +50,7 @@ func TestBackup_restoresEveryRow(t *testing.T) {
 	if got := pendingEvents(t, again); len(got) != 10 || !slices.Equal(got, want) {
 		t.Errorf("%v are pending after the restore, want %v", got, want)
 	}
-	if violations := try(again.Check(t.Context()))(t); len(violations) > 0 {
-		t.Errorf("the restored database: %v", violations)
-	}
+	wantConsistent(t, again)
 	check(t, again.Close())
 	if left := try(filepath.Glob(filepath.Join(directory, "*", "*.partial")))(t); len(left) > 0 {
 		t.Errorf("files are left: %v", left)
@@ -85,24 +83,10 @@ func TestBackup_isASnapshotDuringWrites(t *testing.T) {
 		check(t, db.Backup(t.Context(), backup))
 		restored := fmt.Sprintf("sqlite:%s-restored", backup)
 		check(t, store.Restore(t.Context(), backup, restored))
-		if violations := try(studiotest.Open(t, restored).Check(t.Context()))(t); len(violations) > 0 {
-			t.Errorf("backup %d: %v", i, violations)
-		}
+		wantConsistent(t, studiotest.Open(t, restored))
 	}
 	close(done)
 	writing.Wait()
-}
-
-func TestBackup_refusesAnExistingFile(t *testing.T) {
-	t.Parallel()
-	directory := t.TempDir()
-	db := studiotest.Open(t, "sqlite:"+filepath.Join(directory, "studio.db"))
-	path := filepath.Join(directory, "important")
-	check(t, os.WriteFile(path, []byte("important"), 0o600))
-	wantError(t, db.Backup(t.Context(), path), fs.ErrExist)
-	if content, _ := os.ReadFile(path); string(content) != "important" {
-		t.Errorf("the file holds %q", content)
-	}
 }
 
 func TestRestore_rejectsUnusableBackups(t *testing.T) {
@@ -144,7 +128,12 @@ func TestRestore_rejectsUnusableBackups(t *testing.T) {
 			}
 		})
 	}
-	// Nor is one replaced, or what is left of one.
+	// Nor is one replaced, or what is left of one. A backup replaces nothing either.
+	taken := file("important", []byte("important"))
+	wantError(t, db.Backup(t.Context(), taken), fs.ErrExist)
+	if content, _ := os.ReadFile(taken); string(content) != "important" {
+		t.Errorf("the file holds %q", content)
+	}
 	wantError(t, store.Restore(t.Context(), whole, "sqlite:"+file("taken.db", content)), fs.ErrExist)
 	file("gone.db-wal", []byte("the log of a database that was deleted"))
 	wantError(t, store.Restore(t.Context(), whole, "sqlite:"+filepath.Join(directory, "gone.db")), fs.ErrExist)

@@ -38,12 +38,14 @@ func TestStore_Endpoints_areThoseOfAUser(t *testing.T) {
 			}
 		}
 		check(t, db.PauseEndpoint(t.Context(), "ada", "https://hooks.example.com/1", noon()))
+		check(t, db.EnableEndpoint(t.Context(), "ada", "https://hooks.example.com/0")) // and no other URL
+		check(t, db.EnableEndpoint(t.Context(), "eve", "https://hooks.example.com/1"))
 		line := func(e studio.Endpoint) string {
-			return fmt.Sprintf("%s %s: %d waiting, %d exhausted, %s", e.Email, e.URL[len(e.URL)-1:], e.Waiting, e.Exhausted, e.DisabledReason)
+			return fmt.Sprintf("%s %s: %d waiting, %d exhausted, paused: %t, %s", e.Email, e.URL[len(e.URL)-1:], e.Waiting, e.Exhausted, !e.PausedAt.IsZero(), e.DisabledReason)
 		}
 		want := []string{
-			"ada@example.com 0: 2 waiting, 0 exhausted, ", "ada@example.com 1: 1 waiting, 0 exhausted, ",
-			"eve@example.com 0: 0 waiting, 2 exhausted, gone", "eve@example.com 1: 1 waiting, 0 exhausted, ",
+			"ada@example.com 0: 2 waiting, 0 exhausted, paused: false, ", "ada@example.com 1: 1 waiting, 0 exhausted, paused: true, ",
+			"eve@example.com 0: 0 waiting, 2 exhausted, paused: false, gone", "eve@example.com 1: 1 waiting, 0 exhausted, paused: false, ",
 		}
 		var got []string
 		for _, user := range []string{"ada", "eve"} {
@@ -90,6 +92,7 @@ func TestStore_SaveResults_keepsAnOutage(t *testing.T) {
 		want := studio.Endpoint{
 			UserID: "ada", Email: "ada@example.com", URL: "https://hooks.example.com/", SubjectID: "s0", Waiting: 4, Exhausted: 2, OpenUntil: noon(),
 		}
+		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://another.example.com", Until: at(1), Pause: time.Second}))
 		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://hooks.example.com", Until: noon(), Pause: time.Second}))
 		for i, save := range []struct {
 			failures                    []string // of the attempts, which are made every minute

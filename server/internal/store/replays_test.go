@@ -127,23 +127,22 @@ func TestStore_ReplayNext_waitsForTheBacklogOfTheUser(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		check(t, db.CreateUser(t.Context(), user("bob")))
-		due, later := noon(), noon().Add(time.Hour)
+		breaker := func(origin string, until time.Time) string {
+			return fmt.Sprintf(`INSERT INTO breakers (origin, until, pause) VALUES ('%s', %d, 1)`, origin, until.UnixMicro())
+		}
+		later := noon().Add(time.Hour)
 		for i, test := range []struct {
 			user     string
 			backlog  int
-			due      time.Time
-			open     string // the origin of a breaker
-			until    time.Time
+			change   string
 			replayed []string
 		}{
-			{"ada", 999, due, "", due, []string{"ada", "bob"}},
-			{"ada", 1000, due, "", due, []string{"bob"}},
-			{"bob", 1000, due, "", due, []string{"ada"}},
-			{"ada", 1000, later, "", due, []string{"ada", "bob"}},
-			{"ada", 1000, due, "https://slow", later, []string{"ada", "bob"}},
-			{"ada", 1000, due, "https://slow", due, []string{"bob"}},
-			{"ada", 1000, due, "https://other", later, []string{"bob"}},
-			{"paused", 1000, due, "", due, []string{"ada", "bob"}},
+			{"ada", 999, breaker("https://other", later), []string{"ada", "bob"}},
+			{"ada", 1000, breaker("https://other", later), []string{"bob"}},
+			{"bob", 1000, breaker("https://slow", noon()), []string{"ada"}},
+			{"ada", 1000, breaker("https://slow", later), []string{"ada", "bob"}},
+			{"ada", 1000, fmt.Sprintf(`UPDATE deliveries SET due_at = %d`, later.UnixMicro()), []string{"ada", "bob"}},
+			{"ada", 1000, `INSERT INTO pauses (user_id, url, by_user, paused_at) VALUES ('ada', 'slow', TRUE, 1)`, []string{"ada", "bob"}},
 		} {
 			for _, userID := range []string{"ada", "bob"} {
 				s := subject(fmt.Sprint(i, userID), 1)
@@ -152,13 +151,8 @@ func TestStore_ReplayNext_waitsForTheBacklogOfTheUser(t *testing.T) {
 				try(db.ExhaustEvents(t.Context(), s.ID, noon(), studio.ReasonSchedule))(t)
 				try(db.AddReplay(t.Context(), s.ID, exhausted(studio.EventFilter{SubjectID: s.ID, UserID: userID}), studio.IdempotencyKey{}, noon(), 9))(t)
 			}
-			check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: test.open, Until: test.until}))
-			if test.user == "paused" {
-				check(t, db.PauseEndpoint(t.Context(), "ada", "slow", noon()))
-				test.user = "ada"
-			}
 			db.Exec(t, numbers+fmt.Sprintf(`INSERT INTO deliveries (subject_id, user_id, origin, url, sequence, due_at)
-				SELECT 'backlog' || n, '%s', 'https://slow', 'slow', 1, %d FROM numbers WHERE n <= %d`, test.user, test.due.UnixMicro(), test.backlog))
+				SELECT 'backlog' || n, '%s', 'https://slow', 'slow', 1, 1 FROM numbers WHERE n <= %d`, test.user, test.backlog), test.change)
 			for range 2 {
 				try(db.ReplayNext(t.Context(), noon()))(t)
 			}
@@ -169,7 +163,7 @@ func TestStore_ReplayNext_waitsForTheBacklogOfTheUser(t *testing.T) {
 			if slices.Sort(replayed); !slices.Equal(replayed, test.replayed) {
 				t.Errorf("%d. replayed are events of %v, want %v", i, replayed, test.replayed)
 			}
-			db.Exec(t, `DELETE FROM deliveries`, `DELETE FROM replays`, `DELETE FROM events`)
+			db.Exec(t, `DELETE FROM deliveries`, `DELETE FROM replays`, `DELETE FROM events`, `DELETE FROM breakers`)
 		}
 	})
 }
