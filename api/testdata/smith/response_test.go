@@ -1,9 +1,11 @@
 package smith
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -46,12 +48,7 @@ func (e *exchange) choose(o operation) (x expected, ok bool) {
 		x.status = 200
 	}
 	content, _ := described["content"].(object)
-	x.media = r.media
-	for media := range content {
-		if x.media == "" { // of a range
-			x.media = media
-		}
-	}
+	x.media = cmp.Or(append([]string{r.media}, slices.Collect(maps.Keys(content))...)...) // one of a range
 	var schema any
 	if x.media != "" {
 		schema, x.items = e.resolve(content[x.media])["itemSchema"]
@@ -140,12 +137,11 @@ func (e *exchange) respondSpoilt(o operation, s sample) {
 // isAccepted reports whether the client reads a response. It prefers application/json to other JSON, and that to
 // streams.
 func (e *exchange) isAccepted(o operation, r response) bool {
-	const mediaJSON = "application/json"
 	content, _ := e.resolve(o.described["responses"].(object)[status.FindString(r.suffix)])["content"].(object)
 	if o.streamed {
 		return e.resolve(content[r.media])["itemSchema"] != nil
 	}
-	return len(content) < 2 || content[mediaJSON] == nil || r.media == mediaJSON
+	return len(content) < 2 || content["application/json"] == nil || r.media == "application/json"
 }
 
 // headers fills the headers of a response.
@@ -170,8 +166,7 @@ func (e *exchange) headers(described object, into reflect.Value) (object, bool) 
 
 // items makes the items of a stream, and returns them.
 func (e *exchange) items(into reflect.Value, schema any) any {
-	var all []reflect.Value
-	values := []any{}
+	all, values := []reflect.Value{}, []any{}
 	item := into.Type().In(0).In(0)
 	for range e.IntN(4) {
 		one := reflect.New(item).Elem()
@@ -198,12 +193,13 @@ func (e *exchange) items(into reflect.Value, schema any) any {
 
 // event fills a server-sent event, and returns it.
 func (e *exchange) event(into reflect.Value, schema object) (any, bool) {
-	name := ""
 	if kinds := list(schema["oneOf"]); kinds != nil {
 		schema = pick(e, kinds...).(object)
-		name = schema["properties"].(object)["event"].(object)["const"].(string)
 	}
-	value, ok := e.valid(schema["properties"].(object)["data"].(object)["contentSchema"], inResponse)
+	event, _ := schema["properties"].(object)["event"].(object)
+	name, _ := event["const"].(string)
+	described := schema["properties"].(object)["data"].(object)
+	value, ok := e.valid(cmp.Or(described["contentSchema"], any(described)), inResponse)
 	if !ok {
 		return nil, false
 	}
@@ -211,6 +207,9 @@ func (e *exchange) event(into reflect.Value, schema object) (any, bool) {
 	if of := data.Addr().MethodByName("Of"); of.IsValid() {
 		harness.Check(e.T, json.Unmarshal([]byte(encoded(value)), of.Call([]reflect.Value{reflect.ValueOf(name)})[0].Interface()))
 	} else {
+		if described["contentSchema"] != nil && data.Kind() == reflect.String { // beside data that is no JSON
+			value = encoded(value)
+		}
 		data.Set(e.argument(data.Type(), value))
 	}
 	into.FieldByName("Event").SetString(name)

@@ -177,7 +177,7 @@ func (n *names) values(schema *openapi3.Schema) {
 		}
 		if !hasType(value, schema.Type) {
 			fix := "remove it"
-			if number(value) != nil && schema.Type.Includes("string") { // such as 08, which YAML takes for a number
+			if value != nil && schema.Type.Includes("string") { // such as 08 and true, which YAML takes for no texts
 				fix = "write it in quotes"
 			}
 			n.fail(at, "the value %q has another type than the schema: %s", name, fix)

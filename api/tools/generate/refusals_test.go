@@ -212,6 +212,7 @@ func refusals() []refused {
 		{schemas("A@: { type: integer, enum: [1, §a] }"), `the value "a" has another type than the schema: remove it`, []string{schemas("A@: { type: integer, enum: [1] }")}},
 		{schemas("§A@: { type: integer, enum: [18446744073709551616] }"), `the code for the value "18446744073709551616" of the schema A@ does not compile (cannot use 18446744073709551616 (untyped int constant) as A@ value in constant declaration (overflows)): remove it, or choose another format`, []string{schemas("A@: { type: integer, enum: [1] }")}},
 		{schemas("A@: { type: string, enum: ['7', §8] }"), `the value "8" has another type than the schema: write it in quotes`, []string{schemas("A@: { type: string, enum: ['7', '8'] }")}},
+		{schemas("A@: { type: string, enum: [off, §true] }"), `the value "true" has another type than the schema: write it in quotes`, []string{schemas("A@: { type: string, enum: [off, 'true'] }")}},
 		{schemas("A@: { enum: [7, §017] }"), "017 is no number in JSON: write it as one, or in quotes", []string{schemas("A@: { enum: [7, 17] }"), schemas("A@: { enum: [7, '017'] }")}},
 		{schemas("A@: { enum: [a, §'b\"'] }"), `the value "b\"" cannot be a constant in Go: remove the enum, or quotes and control characters in it`, []string{schemas("A@: { type: string }"), schemas("A@: { enum: [a, b] }")}},
 		{schemas("A@: { enum: [§\"\\t\", ','] }"), `the value "\t" cannot be a constant in Go: remove the enum, or quotes and control characters in it`, []string{schemas("A@: { propertyNames: { enum: [\"\\t\", ','] } }")}},

@@ -24,7 +24,7 @@ var Grammar = []string{
 
 	"response without content", "response in JSON", "response in another JSON", "response without a schema", "response in text", "response in bytes",
 	"response in a range", "response in several types", "JSON lines", "NDJSON", "server-sent events", "server-sent events of several types",
-	"stream beside JSON", "header of a response", "list in a header of a response", "several statuses", "range of statuses", "default", "redirect",
+	"server-sent events in JSON or text", "stream beside JSON", "header of a response", "list in a header of a response", "several statuses", "range of statuses", "default", "redirect",
 	"HEAD", "results of several types",
 
 	"callback", "components/parameters", "components/headers", "components/requestBodies", "components/responses",

@@ -251,15 +251,19 @@ func (s *Smith) eventStream() members {
 	data := func() members {
 		return members{"type": "string", "contentMediaType": "application/json", "contentSchema": s.objectOrReference()}
 	}
-	if s.deal("events", 2) == 0 {
-		return s.as("server-sent events", members{"type": "object", "required": []any{"data"}, "properties": members{"data": data()}})
+	switch s.deal("events", 3) {
+	case 0:
+		return s.as("server-sent events", members{"required": []any{"data"}, "properties": members{"data": data()}})
+	case 1:
+		return s.as("server-sent events in JSON or text", members{"required": []any{"data"}, "oneOf": []any{
+			members{"properties": members{"data": data()}}, members{"properties": members{"data": members{"const": "[DONE]"}}},
+		}})
 	}
-	s.use("server-sent events of several types")
 	var all []any
 	for range 2 + s.IntN(2) {
 		all = append(all, members{"properties": members{"event": members{"const": s.token()}, "data": data()}})
 	}
-	return members{"type": "object", "required": []any{"event", "data"}, "properties": members{"id": members{"type": "string"}, "retry": members{"type": "integer"}}, "oneOf": all}
+	return s.as("server-sent events of several types", members{"type": "object", "required": []any{"event", "data"}, "properties": members{"id": members{"type": "string"}, "retry": members{"type": "integer"}}, "oneOf": all})
 }
 
 func (s *Smith) responses(head bool) members {

@@ -51,9 +51,7 @@ func (s *Smith) Insert(document []byte, operations int) ([]byte, error) {
 	maps.Copy(within(whole, "paths"), s.paths)
 	components := within(whole, "components")
 	for group, all := range s.components {
-		if len(all) > 0 {
-			maps.Copy(within(components, group), all)
-		}
+		maps.Copy(within(components, group), all)
 	}
 	for _, name := range s.events {
 		s.insertEvent(whole, name)
@@ -129,9 +127,8 @@ func (s *Smith) write(operations int) {
 
 // event makes the data of an event of a webhook.
 func (s *Smith) event() {
-	s.count++
-	name := fmt.Sprintf("smith%d_event", s.count)
-	s.components["schemas"][name+"-data"] = s.object(2)
+	name := fmt.Sprintf("smith%d_event", len(s.events))
+	s.components["schemas"][name+"-data"] = []func(int) members{s.object, s.union}[s.deal("event data", 2)](2)
 	s.events = append(s.events, name)
 }
 
