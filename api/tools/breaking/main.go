@@ -16,9 +16,10 @@
 // It does not judge the URLs of servers, the flows of OAuth, an added discriminator, numbers that no float64 holds, and
 // what only texts say, and compares JSON in a field of multipart/form-data like text. For it, the alternatives of a
 // oneOf exclude each other, and a new member is one that nobody has sent. It also reports changes that break nobody:
-// 2XX that becomes 200, a schema that becomes one of several or a part of an allOf, another name of such a component,
-// exclusiveMinimum for an equal minimum, prefixItems added to a response, every change of a dependentRequired, and an
-// enum or a union of a component that one operation no longer uses, if another one still does.
+// 2XX that becomes 200, a schema that becomes one of several, or a part of an allOf or no longer one, another name of
+// such a component, exclusiveMinimum for an equal minimum, a format that minimum and maximum imply, prefixItems added
+// to a response, every change of a dependentRequired, and an enum or a union of a component that one operation no
+// longer uses, if another one still does.
 //
 // api/CHANGES.md lists a breaking change if it has a line that COMMIT does not have and that names the operation in
 // backquotes, as in `POST /users/login` or `webhook avatar_event`.

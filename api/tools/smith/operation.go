@@ -203,8 +203,7 @@ func (s *Smith) response(kind int) members {
 		s.use("redirect")
 		within(response, "headers")["Location"] = members{"required": true, "schema": members{"type": "string"}}
 	}
-	content := s.content(kind)
-	if len(content) > 0 {
+	if content := s.content(kind); len(content) > 0 {
 		response["content"] = content
 	}
 	return s.maybeComponent("responses", response)

@@ -180,8 +180,7 @@ func (s *Smith) allOf(depth int) members {
 	names := slices.Sorted(maps.Keys(own["properties"].(members)))
 	switch s.IntN(4) {
 	case 0: // says again what another part says
-		better := members{"properties": members{names[0]: members{"description": "better"}}}
-		return s.as("allOf that refines", members{"allOf": []any{own, better}})
+		return s.as("allOf that refines", members{"allOf": []any{own, members{"properties": members{names[0]: members{"description": "better"}}}}})
 	case 1:
 		return s.as("allOf that refines", members{"allOf": []any{own, members{"required": names}}})
 	}
