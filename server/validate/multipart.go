@@ -154,8 +154,10 @@ func (b *multipartBody) begin(p *multipart.Part) error {
 	}
 	b.part = nil
 	b.buffered += len(text)
-	b.out.Write(text)
-	return b.checkField(name, text)
+	if err = b.checkField(name, text); err == nil {
+		b.out.Write(text)
+	}
+	return err
 }
 
 // find makes p the current part.

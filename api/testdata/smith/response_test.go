@@ -102,10 +102,7 @@ func (e *exchange) choose(o operation) (x expected, ok bool) {
 
 // spoilInto sets a body to an invalid value, if its type has one.
 func (e *exchange) spoilInto(body reflect.Value, schema, value any) bool {
-	of := body.Type()
-	if base := bases[of]; base != nil {
-		of = base
-	}
+	of := cmp.Or(bases[body.Type()], body.Type())
 	into := reflect.New(of)
 	if json.Unmarshal([]byte(encoded(e.spoil(value))), into.Interface()) != nil {
 		return false

@@ -101,10 +101,7 @@ func (s *Smith) unusual() members {
 }
 
 func (s *Smith) objectOrReference() members {
-	if s.chance(50) {
-		return s.object(2)
-	}
-	return s.reference()
+	return pick(s, s.reference, func() members { return s.object(2) })()
 }
 
 func (s *Smith) reference() members { return ref(s.anyObject()) }
