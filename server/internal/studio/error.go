@@ -58,8 +58,8 @@ func (e *Error) about(pointer, keyword, reason string) *Error {
 // busyPause is the time after which a retry may succeed if the service is busy.
 const busyPause = 5 * time.Second
 
-// Unavailable returns an error that wraps [ErrUnavailable] and its cause, whose text it has: operators read it, and users
-// do not.
+// Unavailable returns an error that wraps [ErrUnavailable] and its cause. It has the text of its cause, which operators
+// read and users do not.
 func Unavailable(cause error) error { return unavailableError{cause} }
 
 type unavailableError struct{ error }
