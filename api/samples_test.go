@@ -115,7 +115,6 @@ func (s sampleService) run(t *testing.T, program string, arguments ...string) {
 	harness.Eventually(t, "the last sample shows an event", func() bool {
 		return !process.Running() || strings.Contains(output.String(), s.streamed)
 	})
-	harness.Check(t, process.Kill())
 	var got []string
 	for _, request := range s.Requests()[before:] {
 		if request.Status < 200 || request.Status > 299 {
@@ -126,6 +125,7 @@ func (s sampleService) run(t *testing.T, program string, arguments ...string) {
 	if diff := cmp.Diff(sampleOperations(t), got); diff != "" {
 		t.Errorf("operations (-want +got):\n%s", diff)
 	}
+	harness.Check(t, process.Kill())
 }
 
 // streamOperation is the operation with a stream.
