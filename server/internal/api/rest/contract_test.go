@@ -195,7 +195,7 @@ func TestOperations_followTheDocument(t *testing.T) {
 func (s *setup) wantStatus(c operation, status int, shows string) {
 	s.t.Helper()
 	if got, answer := s.do(c.method, c.target, c.body, c.header); got != status || !strings.Contains(answer, shows) {
-		s.t.Errorf("%s %s: %d %s, want %d with %s", c.id, c.reach, got, answer, status, shows)
+		s.t.Errorf("%s %s: %d %s, want %d with %s; what examples refer to is made in server/internal/api/rest/contract_test.go", c.id, c.reach, got, answer, status, shows)
 	}
 }
 
