@@ -40,11 +40,12 @@ func compare(before, after []byte) ([]finding, error) {
 	}
 	config := checker.NewConfig(checker.GetAllChecks(), checker.WithSeverityLevels(severities()))
 	for _, change := range checker.CheckBackwardCompatibility(config, report, sources) {
-		if change.IsBreaking() {
-			breaks = append(breaks, finding{
-				operation: operationName(change.GetOperation(), change.GetPath()), rule: change.GetId(),
-				text: change.GetUncolorizedText(checker.NewDefaultLocalizer()), callback: strings.HasPrefix(change.GetPath(), callbackPath),
-			})
+		b := finding{
+			operation: operationName(change.GetOperation(), change.GetPath()), rule: change.GetId(),
+			text: change.GetUncolorizedText(checker.NewDefaultLocalizer()), callback: strings.HasPrefix(change.GetPath(), callbackPath),
+		}
+		if change.IsBreaking() && !slices.Contains(breaks, b) { // an operation and its parameters are removed once
+			breaks = append(breaks, b)
 		}
 	}
 	return slices.DeleteFunc(breaks, func(b finding) bool {
