@@ -191,6 +191,20 @@ func TestOperations_followTheDocument(t *testing.T) {
 	})
 }
 
+// An event of no kind would be no filter: a replay of its events would send all events again.
+func TestEvents_haveKinds(t *testing.T) {
+	t.Parallel()
+	parsed, err := document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range parsed.Webhooks {
+		if studio.KindOfEvent(name) == "" {
+			t.Errorf("server/internal/studio/kind.go: kinds needs %s", name)
+		}
+	}
+}
+
 // wantStatus sends the request of an operation and checks its status, and that the response contains a text.
 func (s *setup) wantStatus(c operation, status int, shows string) {
 	s.t.Helper()
