@@ -260,6 +260,7 @@ func addBystander(c lostCall) {
 		check(c, c.AddLink(c.Context(), studio.Link{Hash: []byte("reset " + c.run), Purpose: studio.ResetLink, Email: c.run, By: c.run, ExpiresAt: noon()}))
 		check(c, c.SeeAddress(c.Context(), c.run, "192.0.2.1", noon()))
 		check(c, c.AddWebhookSecret(c.Context(), c.run, "secret", noon(), noon(), 9))
+		c.Exec(c, `UPDATE renderings SET due_at = due_at + 1000000 WHERE user_id = '`+c.run+`'`) // others would claim them
 		return recordFirst(c, store.Outcome{State: studio.EventPending, RetryAt: noon()})
 	})
 	check(c, add(c)())
