@@ -135,6 +135,10 @@ func (d *daemon) check(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, files.Close()) }()
 	if path, isFile := sqlitePath(d.cfg.Database); isFile && !exists(path) {
+		// A database that was lost has its keys and files, and must be restored.
+		if _, _, err := d.cfg.Keys.open(d.cfg.Database, false); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 		ctx, cancel := context.WithTimeout(ctx, mediaTimeout)
 		defer cancel()
 		mark, err := files.ReadText(ctx, media.Mark) // openMedia reports other errors
