@@ -53,10 +53,13 @@ function say(changed) {
 }
 addEventListener("htmx:sseMessage", event => say(event.target))
 
-// Drops the notice about an act from the address, because it may be false after a reload or the button Back.
+// Drops the notice about an act from the address, because it may be false after a reload or the button Back. Without a
+// notice, the page may be the response to a form, which no reload would send again after replaceState.
 const address = new URL(location)
-address.searchParams.delete("done")
-history.replaceState(history.state, "", address)
+if (address.searchParams.has("done")) {
+  address.searchParams.delete("done")
+  history.replaceState(history.state, "", address)
+}
 
 // Copies the text of a field or an element.
 for (const button of document.querySelectorAll("button[data-copy]")) {
