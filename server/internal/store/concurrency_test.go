@@ -145,7 +145,7 @@ func token(round int, name string) studio.RefreshToken {
 func TestStore_RotateRefreshToken_issuesNothingForEndedSessions(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
-		for round := range 2 * rounds {
+		for round := range 4 * rounds {
 			first := token(round, "first")
 			check(t, db.SetPassword(t.Context(), "ada", "", "old", studio.RefreshToken{}, noon()))
 			check(t, db.AddRefreshToken(t.Context(), first, "old", noon()))
@@ -158,10 +158,10 @@ func TestStore_RotateRefreshToken_issuesNothingForEndedSessions(t *testing.T) {
 				{func() { wantError(t, db.DeleteFamily(t.Context(), first.Hash, noon()), nil) }},
 				{func() { wantError(t, db.DeleteFamilyOf(t.Context(), "ada", first.Family, noon()), nil) }},
 				{
+					func() { _ = db.AddRefreshToken(t.Context(), token(round, "login"), "old", noon()) },
 					func() {
 						wantError(t, db.SetPassword(t.Context(), "ada", "", "new", studio.RefreshToken{}, noon()), nil)
 					},
-					func() { _ = db.AddRefreshToken(t.Context(), token(round, "login"), "old", noon()) },
 				},
 			}[round%4], func() { _ = rotate("second", "third") })...) // succeeds if it runs first
 			for _, name := range []string{"third", "second", "login"} {
