@@ -205,6 +205,8 @@ func TestBrowser_showsMovingThumbnailsAndShares(t *testing.T) {
 	tab.Inspect("gallery")
 	tab.Do(focus, chromedp.KeyEvent("\r"), chromedp.WaitVisible(".state video"), chromedp.Click(`button[value="true"]`))
 	tab.Await(".notice", "It is shared.")
+	tab.Do(chromedp.Navigate(s.URL+"/console/account"), chromedp.Evaluate[chromedp.Void](`history.back()`))
+	tab.Await("main:not(:has(.notice)) #project", "")
 	tab.Do(chromedp.Reload(), chromedp.WaitVisible("main:not(:has(.notice)) #project"), chromedp.Click("#project summary"))
 	tab.Inspect("project-shared")
 }
@@ -236,8 +238,7 @@ func TestBrowser_createsLipsyncFromUploads(t *testing.T) {
 			dispatchEvent(new PointerEvent("pointerup"))
 		}), {once: true})
 	}`))
-	page := try(s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: studio.Lipsync}, "", 1))(t)
-	check(t, s.studio.Progressed(t.Context(), page.Subjects[0].ID, studio.Progress{Done: 0.4}))
+	check(t, s.studio.Progressed(t.Context(), try(s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: studio.Lipsync}, "", 1))(t).Subjects[0].ID, studio.Progress{Done: 0.4}))
 	tab.Await(".progress", "40 %")
 	tab.Await("title", `[true,"processing"]`)
 }
@@ -257,8 +258,7 @@ func TestBrowser_sendsFormsLaterAndWorksWithoutScripts(t *testing.T) {
 		return browsertest.Read(tab, chromedp.Evaluate[bool](`document.querySelector(".state")?.textContent.includes("In the queue") === true`))
 	})
 	tab.Faults() // the error statuses
-	page := try(s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: studio.Lipsync}, "", 1))(t)
-	try(s.studio.Rendered(t.Context(), page.Subjects[0].ID, studio.Rendering{}, nil))(t)
+	try(s.studio.Rendered(t.Context(), try(s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: studio.Lipsync}, "", 1))(t).Subjects[0].ID, studio.Rendering{}, nil))(t)
 	tab.Do(chromedp.Click("noscript a"))
 	tab.Await(".badge", "succeeded")
 }

@@ -59,6 +59,7 @@ const address = new URL(location)
 if (address.searchParams.has("done")) {
   address.searchParams.delete("done")
   history.replaceState(history.state, "", address)
+  addEventListener("pagehide", () => document.querySelector(".notice")?.remove()) // Back may show this document again
 }
 
 // Copies the text of a field or an element.
