@@ -177,7 +177,7 @@ func (n *names) values(schema *openapi3.Schema) {
 		}
 		if !hasType(value, schema.Type) {
 			fix := "remove it"
-			if value != nil && schema.Type.Includes("string") { // such as 08 and true, which YAML takes for no texts
+			if _, truth := value.(bool); (truth || number(value) != nil) && schema.Type.Includes("string") { // such as true and 08 in YAML
 				fix = "write it in quotes"
 			}
 			n.fail(at, "the value %q has another type than the schema: %s", name, fix)
