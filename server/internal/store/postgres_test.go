@@ -55,7 +55,7 @@ func TestPostgres_isUnavailableByCode(t *testing.T) {
 
 func TestPostgres_returnsErrBusyOnALockTimeout(t *testing.T) {
 	t.Parallel()
-	for _, limit := range []string{"&lock_timeout=50ms", "&statement_timeout=50ms"} {
+	for _, limit := range []string{"&lock_timeout=500ms", "&statement_timeout=500ms"} {
 		t.Run(limit[1:], func(t *testing.T) {
 			t.Parallel()
 			dsn := studiotest.NewPostgres(t)
