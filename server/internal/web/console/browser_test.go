@@ -220,7 +220,8 @@ func TestBrowser_createsLipsyncFromUploads(t *testing.T) {
 	file, empty := filepath.Join(t.TempDir(), `a "quoted" name.mp4`), filepath.Join(t.TempDir(), "empty.mp4")
 	check(t, errors.Join(os.WriteFile(file, []byte("a video"), 0o600), os.WriteFile(empty, nil, 0o600)))
 	tab := s.openTab(t, "/console/lipsyncs")
-	tab.Do(chromedp.Click(".empty .button"), chromedp.WaitVisible("#title"), chromedp.SendKeys("#title", "Ada "+hostile), chromedp.Evaluate[chromedp.Void](`{
+	tab.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector(".empty .button").click()`), // at once: a message replaces the list
+		chromedp.WaitVisible("#title"), chromedp.SendKeys("#title", "Ada "+hostile), chromedp.Evaluate[chromedp.Void](`{
 		const send = XMLHttpRequest.prototype.send
 		XMLHttpRequest.prototype.send = function (file) { window.goOn ? send.call(this, file) : window.goOn = () => send.call(this, file) }
 	}`), chromedp.SendKeys("#video_url", "https://media.example.com/of-another-file"), chromedp.SetUploadFiles("#video_url-file", []string{empty}),
