@@ -35,7 +35,7 @@ func TestTwoDaemons_deliverPromptlyWithoutOne(t *testing.T) {
 	for name, workers := range freezes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			const origins, probes = 20, 20
+			const origins, probes = 32, 20                      // so many that each daemon has healthy ones
 			const idleWindow, idleCommits = 3 * time.Second, 50 // per second
 			freezes, workers := workers > 0, cmp.Or(workers, 8)
 			cluster := studiotest.NewCluster(t, "fsync=off")
